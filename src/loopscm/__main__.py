@@ -1,0 +1,5 @@
+"""`python -m loopscm`."""
+
+from loopscm.cli.main import app
+
+app()
