@@ -1,0 +1,1 @@
+"""Simulated gene regulation: GeneNetWeaver's model, from its published equations."""
