@@ -1,0 +1,77 @@
+"""The front door of structure learning."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, get_args
+
+import numpy as np
+
+from loopscm._checks import as_choice, as_generator, as_integer, as_real
+from loopscm._progress import Progress
+from loopscm.errors import DataError, OptionError
+from loopscm.learning.registry import method_named
+from loopscm.learning.request import Request
+from loopscm.learning.result import LearnResult
+from loopscm.likelihood.penalty import Penalty
+from loopscm.stats import GaussianStats
+
+
+def learn(
+    stats: GaussianStats,
+    *,
+    method: str = "paper",
+    penalty: Penalty = "structural",
+    max_latents: int | None = None,
+    seed: int | np.random.Generator = 0,
+    time_limit: float | None = None,
+    n_jobs: int = 1,
+    progress: Progress | None = None,
+    settings: Any = None,
+    resume: Any = None,
+) -> LearnResult:
+    """Learn a causal graph with loops and latents from sufficient statistics.
+
+    Parameters
+    ----------
+    stats : what is known of the data.
+    method : "paper", the published procedure with the published settings, is the default
+        until this library's own search exists. It is "bernoulli" when `max_latents` is 0 and
+        "concrete" otherwise; these two take other `settings` as well.
+    penalty : "structural" or "dimension". The gate methods search with the structural one,
+        whose expectation is closed, and use this one to compare and report candidates.
+    max_latents : upper bound on latents. None lets the method choose: the gate methods take
+        the published 2⌊p·ratio + ½⌋ + 1 with ratio 0.2.
+    seed : of all random numbers; the same seed gives the same result for any `n_jobs`.
+    time_limit : in seconds, after which the best graph so far is returned.
+    n_jobs : threads; -1 for all cores.
+    progress : told of every step, see `loopscm._progress`.
+    settings : the method's own settings, such as `loopscm.gates.settings.GateSettings`.
+    resume : `state` of an earlier result of the same method on the same data, to go on from.
+    """
+    if not isinstance(stats, GaussianStats):
+        raise DataError(
+            f"stats must be GaussianStats, got {type(stats).__name__}; build it with "
+            "GaussianStats.from_data or from_covariance."
+        )
+    chosen = method_named(method)
+    as_choice(penalty, "penalty", get_args(Penalty))
+    if max_latents is not None:
+        max_latents = as_integer(max_latents, "max_latents", minimum=0)
+    if time_limit is not None:
+        time_limit = as_real(time_limit, "time_limit", minimum=0.0)
+    as_generator(seed)
+    request = Request(
+        stats, penalty, max_latents, seed, time_limit, _threads(n_jobs), progress, settings, resume
+    )
+    return chosen(request)
+
+
+def _threads(n_jobs: Any) -> int:
+    if n_jobs == -1 and not isinstance(n_jobs, bool):
+        available = getattr(os, "sched_getaffinity", None)
+        return len(available(0)) if available else os.cpu_count() or 1
+    try:
+        return as_integer(n_jobs, "n_jobs", minimum=1)
+    except OptionError:
+        raise OptionError(f"n_jobs must be a positive integer or -1, got {n_jobs!r}.") from None

@@ -1,0 +1,29 @@
+"""The methods of `learn` by name, imported on first use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+
+from loopscm._checks import as_choice
+from loopscm.learning.request import Request
+from loopscm.learning.result import LearnResult
+
+Method = Callable[[Request], LearnResult]
+
+_HOMES = {
+    "paper": ("loopscm.learning.gate_methods", "paper"),
+    "bernoulli": ("loopscm.learning.gate_methods", "bernoulli"),
+    "concrete": ("loopscm.learning.gate_methods", "concrete"),
+}
+
+
+def method_names() -> tuple[str, ...]:
+    """All methods that `learn` knows."""
+    return tuple(_HOMES)
+
+
+def method_named(name: str) -> Method:
+    """The method of that name."""
+    module, attribute = _HOMES[as_choice(name, "method", _HOMES)]
+    return getattr(import_module(module), attribute)
