@@ -1,0 +1,73 @@
+"""`loopscm compare`: formats, tables, JSON, refusals."""
+
+from __future__ import annotations
+
+import json
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from loopscm import LatentGraph
+
+typer = pytest.importorskip("typer")
+pytest.importorskip("rich")
+from typer.testing import CliRunner  # noqa: E402
+
+from loopscm.cli.compare import compare_graphs, read_graph  # noqa: E402
+
+app = typer.Typer()
+app.command("compare")(compare_graphs)
+GRAPH = LatentGraph.from_edges(
+    [("a", "b"), ("b", "c"), ("L1", "a"), ("L1", "c")], latents=["L1"], names=["a", "b", "c", "d"]
+)
+
+
+@pytest.fixture
+def files(tmp_path):
+    text = "# latent: H\n# observed: a b c d\na\tb\nb\tc\nH\ta\nH\tc\n"
+    (tmp_path / "graph.tsv").write_text(text)
+    content = {"observed": ["a", "b", "c", "d"], "latents": ["H"]}
+    content["edges"] = [["a", "b"], ["b", "c"], ["H", "a"], ["H", "c"]]
+    (tmp_path / "graph.json").write_text(json.dumps(content))
+    nx.write_graphml(GRAPH.to_networkx(), tmp_path / "graph.graphml")
+    (tmp_path / "other.tsv").write_text("c b\na b\na <-> c\n".replace("a <-> c", "a c <->"))
+    (tmp_path / "bad.tsv").write_text("a b c d\n")
+    (tmp_path / "bad.json").write_text("[1, 2")
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", ["graph.tsv", "graph.json", "graph.graphml"])
+def test_formats(files, name):
+    assert read_graph(files / name) == GRAPH
+
+
+def test_bidirected_edges(files):
+    graph = read_graph(files / "other.tsv")
+    assert graph.bidirected.sum() == 2 and graph.directed.sum() == 2
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, [str(a) for a in arguments])
+
+
+def test_tables(files):
+    result = run(files / "graph.tsv", files / "other.tsv", "--draws", 2)
+    assert result.exit_code == 0
+    for word in ("compatibility error", "quasi-equivalent", "directed edges", "SHD"):
+        assert word in result.output
+
+
+def test_json(files):
+    result = run(files / "graph.tsv", files / "graph.json", "--draws", 2, "--json")
+    record = json.loads(result.output)
+    assert record["compatibility"]["total"] <= 1e-6
+    assert len(record["compatibility"]["forward_draws"]) == 2
+    assert np.isfinite(record["metrics"]["skeleton"]["f1"])
+
+
+@pytest.mark.parametrize("name", ["bad.tsv", "bad.json", "missing.tsv"])
+def test_refusals_are_one_line(files, name):
+    result = run(files / "graph.tsv", files / name)
+    assert result.exit_code == 2
+    assert "Error:" in result.output and "Traceback" not in result.output
