@@ -1,0 +1,145 @@
+"""`loopscm compare`: how close a recovered graph is to a reference."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from loopscm.equivalence import Comparison, Recovery, compare
+from loopscm.errors import GraphError, LoopscmError
+from loopscm.graph import Edge, LatentGraph
+
+_FORMATS = "an edge list (.tsv, .txt: tail, head, optional '<->'), .json, or .graphml"
+
+
+def compare_graphs(
+    reference: Annotated[Path, typer.Argument(help=f"The true graph: {_FORMATS}.")],
+    recovered: Annotated[Path, typer.Argument(help="The graph to judge, in the same formats.")],
+    draws: Annotated[int, typer.Option(min=1, help="Parameter draws in each direction.")] = 20,
+    starts: Annotated[int, typer.Option(min=1, help="Starts of each fit.")] = 5,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the draws.")] = 0,
+    jobs: Annotated[int, typer.Option(help="Threads; -1 takes every core.")] = 1,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+) -> None:
+    """Compare a recovered graph with a reference.
+
+    Prints the compatibility error (how far the covariances that the two graphs can generate
+    are apart, zero if the data cannot tell them apart), whether they are quasi-equivalent,
+    and the ordinary metrics. In an edge list, name the latents on a line
+    '# latent: L1 L2' and variables without edges on a line '# observed: X7 X9'.
+    """
+    try:
+        left, right = _same_variables(read_graph(reference), read_graph(recovered))
+        result = compare(left, right, draws=draws, starts=starts, seed=seed, n_jobs=jobs)
+    except (LoopscmError, OSError) as problem:
+        typer.echo(f"Error: {problem}", err=True)
+        raise typer.Exit(2) from None
+    if as_json:
+        typer.echo(json.dumps(result.to_dict(), indent=2))
+    else:
+        _print_tables(result)
+
+
+def read_graph(path: Path) -> LatentGraph:
+    """A graph from an edge list, a JSON object, or GraphML, by the file's ending."""
+    suffix = path.suffix.lower()
+    if suffix == ".graphml":
+        import networkx as nx
+
+        return LatentGraph.from_networkx(nx.read_graphml(path))
+    text = path.read_text("utf8")
+    if suffix != ".json":
+        return _from_lines(text)
+    try:
+        content = json.loads(text)
+        edges = [tuple(edge) for edge in content["edges"]]
+    except (json.JSONDecodeError, KeyError, TypeError) as problem:
+        raise GraphError(
+            f"{path} is not a graph ({problem}); expected an object with 'edges', and optionally "
+            "'observed' and 'latents'."
+        ) from None
+    return _from_parts(edges, content.get("observed", []), content.get("latents", []))
+
+
+def _from_lines(text: str) -> LatentGraph:
+    """A graph from lines of an edge list; blanks or tabs separate the fields."""
+    edges: list[Edge] = []
+    special: dict[str, list[str]] = {"latent": [], "observed": []}
+    for number, line in enumerate(text.splitlines(), 1):
+        word, _, rest = line.lstrip("# ").partition(":")
+        if line.startswith("#") and word.strip() in special:
+            special[word.strip()] += rest.split()
+        if line.startswith("#") or not line.strip():
+            continue
+        fields = line.split()
+        if len(fields) not in (2, 3):
+            raise GraphError(f"line {number} is not an edge: {line!r}; write 'tail<TAB>head'.")
+        edges.append((fields[0], fields[1], fields[2]) if len(fields) == 3 else (*fields,))  # type: ignore[arg-type]
+    return _from_parts(edges, special["observed"], special["latent"])
+
+
+def _from_parts(edges: list[Any], observed: list[str], latents: list[str]) -> LatentGraph:
+    ends = [end for edge in edges for end in edge[:2] if end not in latents]
+    return LatentGraph.from_edges(
+        edges, names=list(dict.fromkeys([*observed, *ends])), latents=latents
+    )
+
+
+def _same_variables(left: LatentGraph, right: LatentGraph) -> tuple[LatentGraph, LatentGraph]:
+    """Both graphs over the union of their variables, which have no edges where they are new."""
+    names = tuple(dict.fromkeys([*left.names, *right.names]))
+    return _extended(left, names), _extended(right, names)
+
+
+def _extended(graph: LatentGraph, names: tuple[str, ...]) -> LatentGraph:
+    return LatentGraph.from_edges(graph.to_edges(), names=names, latents=graph.latent_names)
+
+
+def _print_tables(result: Comparison) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console()
+    c = result.compatibility
+    table = Table("", "reference", "recovered", title="Graphs")
+    table.add_row("complexity", *map(str, result.complexity))
+    table.add_row("dimension of the family", *map(str, result.dimension))
+    table.add_row("latents", *map(str, result.metrics.n_latents))
+    console.print(table)
+    table = Table("compatibility error", "value", "status", title="Can data tell them apart?")
+    table.add_row("reference → recovered", f"{c.forward:.3g}", c.forward_status.value)
+    table.add_row("recovered → reference", f"{c.reverse:.3g}", c.reverse_status.value)
+    table.add_row("total", f"{c.total:.3g}", "zero means: no")
+    if result.verdict is not None:
+        v = result.verdict
+        table.add_row("quasi-equivalent", v.verdict.value, v.reason)
+        table.add_row("equivalent", v.equivalent.value, "")
+    console.print(table)
+    console.print(_metrics_table(result))
+
+
+def _metrics_table(result: Comparison) -> Any:
+    from rich.table import Table
+
+    m = result.metrics
+    table = Table("structure", "precision", "recall", "F1", title="Structural metrics")
+    rows: list[tuple[str, Recovery]] = [
+        ("adjacent pairs", m.skeleton),
+        ("directed edges", m.orientation),
+        ("pairs on a loop", m.loops),
+        ("confounded pairs", m.confounded),
+        ("latent edges (latents matched)", m.latents),
+    ]
+    for name, r in rows:
+        table.add_row(name, f"{r.precision:.3f}", f"{r.recall:.3f}", f"{r.f1:.3f}")
+    caption = f"SHD {m.shd}, latent SHD {m.latent_shd}"
+    if result.class_shd is not None:
+        known = "all" if result.class_complete else "the first"
+        caption += (
+            f"; to the nearest of {known} {result.class_size} equivalent graphs {result.class_shd}"
+        )
+    table.caption = caption
+    return table
