@@ -115,10 +115,15 @@ class LatentGraph:
         kept = self.children.sum(axis=1) >= 2
         return LatentGraph(self.directed, self.children[kept], self.names, self.bidirected)
 
+    def latent_order(self) -> list[int]:
+        """The latents in lexicographic order of their children."""
+        members = [tuple(np.flatnonzero(row).tolist()) for row in self.children]
+        return sorted(range(self.n_latent), key=members.__getitem__)
+
     def canonical(self) -> LatentGraph:
         """The same graph with latents in lexicographic order of their children."""
-        order = sorted(range(self.n_latent), key=lambda h: tuple(np.flatnonzero(self.children[h])))
-        return LatentGraph(self.directed, self.children[order], self.names, self.bidirected)
+        children = self.children[self.latent_order()]
+        return LatentGraph(self.directed, children, self.names, self.bidirected)
 
     def permuted(self, order: Sequence[int]) -> LatentGraph:
         """The same graph with its observed variables listed in another order."""

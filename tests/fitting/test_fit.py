@@ -16,6 +16,8 @@ from loopscm.likelihood.factorised import block_values, tables_of
 from loopscm.likelihood.layout import layout_of
 from loopscm.simulate import random_graph, random_scm
 
+ACCURACY = 1e-3  # of n·f at the end of a successful fit, however flat the optimum
+
 
 def world(p, degree=4, ratio=0.2, seed=0, n=5000):
     rng = np.random.default_rng(seed)
@@ -70,7 +72,7 @@ def test_is_at_least_as_good_as_a_general_optimiser(seed):
     other = minimize(
         objective, start, method="L-BFGS-B", options={"maxiter": 5000, "maxfun": 10**6}
     )
-    assert stats.n * (fit(stats, model.graph).nll / stats.n - other.fun) < 1e-3
+    assert fit(stats, model.graph).nll - stats.n * other.fun < ACCURACY
 
 
 @pytest.mark.parametrize("k", range(40))
@@ -83,7 +85,7 @@ def test_one_cold_start_reaches_the_best_known_optimum(k):
     best = min(
         fit(stats, model.graph, start=model).nll, fit(stats, model.graph, starts=6, seed=k).nll
     )
-    assert cold.nll - best < 1e-3
+    assert cold.nll - best < ACCURACY
 
 
 @pytest.mark.parametrize("seed", [47, 84, 87, 100, 107, 114, 126, 230, 250])
@@ -101,7 +103,7 @@ def test_a_cold_start_leaves_the_noise_floor_for_a_better_optimum(seed):
     value = block_values(tables, S, empty, first, gaussian.LIKELIHOOD).sum()
     cold, best = fit(stats, model.graph), fit(stats, model.graph, start=model)
     assert stats.n * (value + np.log(stats.scale).sum()) - cold.nll > 0.1
-    assert cold.nll - best.nll < 1e-3
+    assert cold.nll - best.nll < ACCURACY
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -124,7 +126,8 @@ def test_permuting_variables_permutes_the_fit(p, seed):
     model, stats = world(p, ratio=0.2, seed=seed, n=2000)
     order = np.random.default_rng(seed).permutation(p)
     base, moved = fit(stats, model.graph), fit(stats.permuted(order), model.graph.permuted(order))
-    assert moved.nll == pytest.approx(base.nll, abs=1e-5)
+    if base.status.is_success and moved.status.is_success:
+        assert moved.nll == pytest.approx(base.nll, abs=ACCURACY)
     if base.status is Status.CONVERGED and model.graph.n_latent == 0:
         np.testing.assert_allclose(
             moved.scm.coefficients, base.scm.coefficients[np.ix_(order, order)], atol=1e-6
@@ -150,13 +153,20 @@ def test_rescaling_variables_rescales_the_fit(p, seed):
 
 @given(st.integers(4, 12), st.integers(0, 10**5), st.randoms(use_true_random=False))
 def test_relabelling_latents_changes_nothing(p, seed, random):
+    """Not one bit of a cold start; a warm one may tell apart latents with equal children."""
     model, stats = world(p, ratio=0.5, seed=seed, n=2000)
     order = list(range(model.graph.n_latent))
     random.shuffle(order)
     graph = LatentGraph(model.graph.directed, model.graph.children[order])
-    base = fit(stats, model.graph, start=model)
+    cold, moved = fit(stats, model.graph), fit(stats, graph)
+    assert moved.nll == cold.nll
+    np.testing.assert_array_equal(moved.scm.coefficients, cold.scm.coefficients)
     start = LinearSCM(graph, model.coefficients, model.loadings[order], model.noise_variances)
-    assert fit(stats, graph, start=start).nll == pytest.approx(base.nll, abs=1e-4)
+    warm, other = fit(stats, model.graph, start=model), fit(stats, graph, start=start)
+    if len({tuple(row) for row in graph.children.tolist()}) == graph.n_latent:
+        assert other.nll == warm.nll
+    elif warm.status.is_success and other.status.is_success:
+        assert other.nll == pytest.approx(warm.nll, abs=ACCURACY)
 
 
 @given(st.integers(4, 10), st.integers(0, 10**5))

@@ -118,8 +118,8 @@ def layout_of(graph: LatentGraph, *, whole: bool = False) -> Layout:
             local = len(blocks[b]) + outside[b].setdefault(i, len(outside[b]))
         table.add(b, EDGE, i, j, local, position[j])
     latents = [0] * len(blocks)
-    for h, row in enumerate(graph.children):
-        members = np.flatnonzero(row).tolist()
+    for h in graph.latent_order():  # so that fits do not depend on the latents' numbers
+        members = np.flatnonzero(graph.children[h]).tolist()
         for j in members:
             table.add(block_of[j], LOADING, h, j, latents[block_of[j]], position[j])
         if members:
