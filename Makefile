@@ -18,6 +18,7 @@ oracle: $(VENV)/.test
 
 test-slow: $(VENV)/.test
 	$(RUN) -m pytest -n $(WORKERS) -m slow
+	$(RUN) -m pytest -n $(WORKERS) -m hypothesis --hypothesis-profile=explore
 
 lint: $(VENV)/.lint
 	$(VENV)/bin/ruff check .

@@ -16,4 +16,8 @@ settings.register_profile(
     max_examples=40,
     suppress_health_check=[HealthCheck.too_slow],
 )
+# New random examples on every run, for `make test-slow`; the suite itself never varies.
+settings.register_profile(
+    "explore", settings.get_profile("suite"), derandomize=False, max_examples=200, print_blob=True
+)
 settings.load_profile("suite")
