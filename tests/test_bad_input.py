@@ -35,6 +35,7 @@ NAMED = LinearSCM(
     LatentGraph(GRAPH.directed, None, list("abc")), GRAPH.directed * 0.5, None, [1] * 3
 )
 STATS = GaussianStats.from_data(X)
+NAMED_STATS = GaussianStats.from_data(X, names=list("abc"))
 FEW = GaussianStats.from_data(RNG.standard_normal((3, 5)), center=False)
 
 
@@ -86,6 +87,8 @@ CASES: list[tuple[str, Callable[..., Any], tuple, dict, type[LoopscmError], str]
     ("values too small to square", data, (X * [1, 1, 1e-160],), {}, DataError,
      "deviation of 'X2' .* change its units"),
     ("centring by word", data, (X,), {"center": "no"}, OptionError, "center must be True or False"),
+    ("a file name", data, ("data.csv",), {}, DataError, "got a str; pass an array or a pandas"),
+    ("a dictionary", data, ({"a": [1.0, 2.0]},), {}, DataError, "got a dict; pass an array"),
     ("ragged rows", data, ([[1, 2], [3]],), {}, DataError, "rows differ in length"),
     ("no rows", data, (np.zeros((0, 3)),), {}, DataError, "non-empty table"),
     ("no columns", data, (np.zeros((5, 0)),), {}, DataError, "non-empty table"),
@@ -103,6 +106,9 @@ CASES: list[tuple[str, Callable[..., Any], tuple, dict, type[LoopscmError], str]
     ("negative variance", cov, (with_(S, (1, 1), -1), 30), {}, DataError,
      "positive; S has none for 'X1'"),
     ("NaN in S", cov, (with_(S, (0, 1), np.nan), 30), {}, DataError, r"S\[0, 1\] is nan"),
+    ("rows of S in another order", cov,
+     (pd.DataFrame(S, columns=list("abc"), index=list("cab")), 30), {}, DataError,
+     "rows of S are 'c', 'a', 'b', its columns 'a', 'b', 'c'; bring both to one order"),
     ("S of text", cov, ([["a"]], 30), {}, DataError, "real numbers only"),
     ("complex S", cov, (np.eye(3) * 1j, 30), {}, DataError, "real numbers only"),
     ("order with repeats", STATS.permuted, ([0, 0, 1],), {}, DataError, "once each"),
@@ -111,6 +117,7 @@ CASES: list[tuple[str, Callable[..., Any], tuple, dict, type[LoopscmError], str]
     ("n not an integer", cov, (S, 30.5), {}, DataError, "n_samples must be an integer"),
     # ---- graphs
     ("directed not square", LatentGraph, (np.zeros((2, 3)),), {}, GraphError, "square"),
+    ("no variables at all", LatentGraph.from_edges, ([],), {}, GraphError, "at least one observed"),
     ("self-loop", LatentGraph, (np.eye(2),), {}, GraphError, "remove them from 'X0', 'X1'"),
     ("weights for edges", LatentGraph, ([[0, 0.5], [0, 0]],), {}, GraphError, "weights != 0"),
     ("children of wrong width", LatentGraph, (np.zeros((3, 3)), [[1, 1]]), {}, GraphError,
@@ -189,6 +196,9 @@ CASES: list[tuple[str, Callable[..., Any], tuple, dict, type[LoopscmError], str]
     ("start is no model", fit, (STATS, GRAPH), {"start": S}, ParameterError, "LinearSCM"),
     ("start with other latents", fit, (STATS, LatentGraph(np.zeros((3, 3)), [[1, 1, 1]])),
      {"start": MODEL}, ParameterError, "3 variables and 0 latents"),
+    ("start in another order", fit, (NAMED_STATS, NAMED.graph),
+     {"start": LinearSCM(LatentGraph(GRAPH.directed, None, list("cba")), S * 0, None, [1] * 3)},
+     ParameterError, "start are 'c', 'b', 'a', .*; bring both to one order"),
     ("unbounded likelihood", fit, (FEW, LatentGraph(np.triu(np.ones((5, 5)), 1))), {},
      UnboundedLikelihoodError, "Remove parents or add observations"),
     ("divergence from a singular S", fit, (FEW, LatentGraph(np.zeros((5, 5)))),

@@ -137,6 +137,11 @@ def test_networkx_graph_with_a_bidirected_pair_of_strangers():
         LatentGraph.from_networkx(g)
 
 
+def test_networkx_nodes_that_read_the_same():
+    with pytest.raises(GraphError, match="distinct; rename '1'"):
+        LatentGraph.from_networkx(nx.DiGraph([(1, "1")]))
+
+
 @pytest.mark.parametrize(
     ("edges", "message"),
     [

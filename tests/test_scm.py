@@ -149,4 +149,5 @@ def test_repr_shows_equations():
     lines = repr(loop()).splitlines()
     assert lines[0].startswith("LinearSCM(3 observed, 1 latent, 4 edges; spectral radius 0.447")
     assert lines[2] == "  b = +0.5 a +0.8 L1 + N(0, 2)"
+    assert repr(LinearSCM(LatentGraph([[0]]), [[0]], None, [2])).endswith("  X0 = N(0, 2)")
     assert "more equations" in repr(random_scm(random_graph(30, 2, 0, 0), 0))

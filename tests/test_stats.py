@@ -55,6 +55,11 @@ def test_text_columns_are_named(frame):
         GaussianStats.from_data(data)
 
 
+def test_lazy_frames_are_refused_with_advice():
+    with pytest.raises(DataError, match="a LazyFrame; collect lazy frames first"):
+        GaussianStats.from_data(pl.LazyFrame({"a": [1.0, 2.0]}))
+
+
 def test_nullable_pandas_columns():
     data = pd.DataFrame(
         {"a": pd.array([1, 2, 4], "Int64"), "b": pd.array([1.0, 0.5, 3], "Float64")}

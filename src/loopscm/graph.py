@@ -52,8 +52,10 @@ class LatentGraph:
     ) -> None:
         edges = _as_mask(directed, "directed", None)
         p = edges.shape[0]
-        if edges.shape != (p, p) or p == 0:
+        if edges.shape != (p, p):
             raise GraphError(f"directed must be a square matrix, got shape {edges.shape}.")
+        if p == 0:
+            raise GraphError("a graph needs at least one observed variable; give it names.")
         labels = as_names(names, p, GraphError)
         loops = [labels[j] for j in np.flatnonzero(np.diagonal(edges))]
         if loops:
@@ -237,6 +239,7 @@ class LatentGraph:
         if not hasattr(g, "nodes") or not g.is_directed():
             raise GraphError(f"expected a directed networkx graph, got {type(g).__name__}.")
         label = {node: str(node) for node in g.nodes}
+        as_names(label.values(), len(label), GraphError)  # 1 and "1" read the same
         latents = [label[node] for node, hidden in g.nodes(data="latent") if hidden]
         names = [label[node] for node, hidden in g.nodes(data="latent") if not hidden]
         edges: list[Edge] = [(label[i], label[j]) for i, j in g.edges()]

@@ -244,7 +244,8 @@ class LinearSCM:
             f"{self.loadings[h, j]:+.3g} {g.latent_names[h]}"
             for h in np.flatnonzero(g.children[:, j])
         ]
-        return f"  {g.names[j]} = {' '.join([*terms, '+'])} N(0, {self.noise_variances[j]:.3g})"
+        noise = f"N(0, {self.noise_variances[j]:.3g})"
+        return f"  {g.names[j]} = {' '.join([*terms, '+', noise] if terms else [noise])}"
 
 
 @dataclass(frozen=True, eq=False)

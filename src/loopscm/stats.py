@@ -158,11 +158,22 @@ def _symmetric(S: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _frame_columns(table: Any) -> list[str] | None:
     """The column names of a frame as text; None for anything else."""
+    if hasattr(table, "collect"):
+        raise DataError(f"cannot read a {type(table).__name__}; collect lazy frames first.")
     columns = getattr(table, "columns", None)
     return None if columns is None else [str(name) for name in columns]
 
 
 def _frame_values(table: Any) -> Any:
+    """The matrix of a covariance frame, whose rows must not name another order than its columns."""
+    rows, columns = getattr(table, "index", None), _frame_columns(table)
+    if rows is not None and columns is not None and not callable(rows):
+        labels = [str(name) for name in rows]
+        if labels != columns and sorted(labels) == sorted(columns):
+            raise DataError(
+                f"the rows of S are {listed(labels)}, its columns {listed(columns)}; bring both to "
+                "one order, as in S.loc[S.columns]."
+            )
     return table.to_numpy() if hasattr(table, "to_numpy") else table
 
 
@@ -187,6 +198,11 @@ def _read_array(X: Any, names: Sequence[str] | None) -> tuple[NDArray[np.float64
         array = np.asarray(X)
     except ValueError:
         raise DataError("X must be a rectangular table; its rows differ in length.") from None
+    if array.ndim == 0:
+        raise DataError(
+            f"X must be a table (observations x variables), got a {type(X).__name__}; pass an "
+            "array or a pandas or polars frame."
+        )
     if array.ndim != 2 or 0 in array.shape:
         raise DataError(
             f"X must be a non-empty table (observations x variables), got shape {array.shape}."
@@ -215,8 +231,7 @@ def _read_frame(table: Any) -> NDArray[np.float64]:
         frame = nw.from_native(table, eager_only=True)
     except TypeError:
         raise DataError(
-            f"cannot read a {type(table).__name__}; pass an array or a pandas or polars frame "
-            "(collect lazy frames first)."
+            f"cannot read a {type(table).__name__}; pass an array or a pandas or polars frame."
         ) from None
     wrong = [str(name) for name, dtype in frame.schema.items() if not dtype.is_numeric()]
     if wrong:

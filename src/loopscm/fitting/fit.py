@@ -7,7 +7,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from loopscm._checks import as_choice, as_generator, as_integer, as_real
+from loopscm._checks import as_choice, as_generator, as_integer, as_real, listed
 from loopscm.errors import DataError, GraphError, OptionError, ParameterError
 from loopscm.fitting.bounded import refuse_unbounded
 from loopscm.fitting.driver import minimise_blocks, starting_point
@@ -119,6 +119,11 @@ def _check_start(start: LinearSCM, graph: LatentGraph) -> None:
         raise ParameterError(
             f"start has {start.graph.n_observed} variables and {start.graph.n_latent} latents, "
             f"the graph {graph.n_observed} and {graph.n_latent}; they must agree."
+        )
+    if sorted(start.graph.names) == sorted(graph.names) and start.graph.names != graph.names:
+        raise ParameterError(
+            f"the variables of start are {listed(start.graph.names)}, those of the graph "
+            f"{listed(graph.names)}; bring both to one order."
         )
 
 
