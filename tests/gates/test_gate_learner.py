@@ -149,6 +149,15 @@ def test_time_limit_and_progress():
     assert stopped.state.updates == 0
 
 
+def test_a_state_beyond_the_budget_of_updates_gives_its_answer_at_once():
+    _, stats = world()
+    settings, meter = settings_of(LocalExpectation()), Meter()
+    found = learned(stats, settings, 1)
+    shorter = replace(settings, updates=20)
+    assert_same_run(found, learned(stats, shorter, 1, resume=found.state, progress=meter))
+    assert (meter.total, meter.done) == (0, 0)
+
+
 def test_trace_holds_the_smallest_singular_value_of_the_masks():
     _, stats = world()
     settings = settings_of(StraightThrough(16, forward="relaxed"), monitor_every=7)
@@ -167,7 +176,24 @@ def test_norm_restriction_bounds_every_mask():
     found = learned(stats, settings, 0)
     norm = np.linalg.norm(np.abs(found.state.parameters.W), 2)
     assert norm <= 0.6 + 1e-12
-    assert found.state.trace.arrays()["sigma_min"][1:].min() >= 0.4 - 1e-12
+    assert found.state.trace.arrays()["sigma_min"].min() >= 0.4 - 1e-12
+    free = learned(stats, replace(settings, norm_margin=None), 0)
+    resumed = start_or_resume(stats, settings, 0, 0, free.state)
+    assert np.linalg.norm(np.abs(resumed.parameters.W), 2) <= 0.6 + 1e-12
+    again = start_or_resume(stats, settings, 0, 0, found.state)
+    np.testing.assert_array_equal(again.parameters.theta, found.state.parameters.theta)
+
+
+def test_norm_restriction_outlives_a_refinement():
+    """A branch brings the coefficients of its refit, which knows no restriction."""
+    _, stats = world(p=5, ratio=0.0)
+    plan = Refinement(window=5, tolerance=0.5)
+    settings = settings_of(
+        LeaveOneOut(32), refinement=plan, edge_probability=0.7, norm_margin=0.7, monitor_every=1
+    )
+    found = learned(stats, settings, 0)
+    assert found.state.parameters.allowed.sum() < 20
+    assert found.state.trace.arrays()["sigma_min"].min() >= 0.7 - 1e-12
 
 
 def test_noise_variances_stay_above_their_floor():
@@ -416,3 +442,14 @@ def test_supports_that_few_observations_cannot_bear_stop_only_the_answer():
     with pytest.raises(UnboundedLikelihoodError, match="Remove parents or add observations"):
         learned(stats, settings, 0, progress=meter)
     assert (meter.done, meter.finished) == (40, True)
+
+
+def test_an_earlier_candidate_answers_for_a_final_support_that_cannot_be_fitted():
+    rng = np.random.default_rng(0)
+    stats = GaussianStats.from_data(rng.standard_normal((3, 5)))
+    settings = settings_of(LeaveOneOut(16), updates=40, edge_probability=0.9)
+    state = start_or_resume(stats, settings, 0, 0)
+    earlier = refitted(stats, LatentGraph(np.zeros((5, 5), bool)), None, "structural")
+    found = run(stats, settings, replace(state, best=earlier))
+    assert found.best.graph == earlier.graph
+    assert found.best.score == earlier.score

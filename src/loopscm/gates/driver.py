@@ -21,6 +21,8 @@ from loopscm.gates.state import Adam, LearnerState, Trace, initial_state
 from loopscm.likelihood.penalty import Penalty
 from loopscm.stats import GaussianStats
 
+SHY = 1.0 - 1e-12  # of the bound on ‖|W|‖₂, so that rounding does not make W shrink twice
+
 
 @dataclass(frozen=True, eq=False)
 class Run:
@@ -41,8 +43,7 @@ def step(
     estimate = settings.estimator.estimate(problem, state.parameters, draw, workers)
     adam, change = state.adam.step(estimate.gradient, settings.learning_rate)
     parameters = replace(state.parameters, theta=state.parameters.theta + change)
-    if settings.norm_margin is not None:
-        parameters = _restricted(parameters, 1.0 - settings.norm_margin)
+    parameters = _restricted(parameters, settings)
     after = replace(state, parameters=parameters, adam=adam, updates=state.updates + 1)
     return after, estimate, draw
 
@@ -71,7 +72,7 @@ def run(
     meter = progress or Silent()
     best = None if state.best is None else rescored(stats, state.best, penalty)
     state = replace(state, trace=state.trace.copy(), best=best)
-    meter.start(settings.updates - state.updates, "gate updates")
+    meter.start(max(settings.updates - state.updates, 0), "gate updates")
     try:
         with Workers(n_jobs, settings.chunk) as workers:
             while state.updates < settings.updates and time.monotonic() < deadline:
@@ -82,8 +83,7 @@ def run(
                 meter.advance()
     finally:
         meter.finish()
-    final = _candidate(stats, problem, settings, state.parameters, penalty)
-    best = final if state.best is None or final.score < state.best.score else state.best
+    best = _best(stats, problem, settings, state, penalty)
     return Run(state, best, state.updates >= settings.updates)
 
 
@@ -99,8 +99,10 @@ def start_or_resume(
     _refuse_refinement_of_latents(settings, slots)
     problem = problem_of(stats, settings)
     if resume is None:
-        return initial_state(problem, slots, settings, seed)
-    return _checked(resume, problem, slots)
+        state = initial_state(problem, slots, settings, seed)
+    else:
+        state = _checked(resume, problem, slots)
+    return replace(state, parameters=_restricted(state.parameters, settings))
 
 
 def problem_of(stats: GaussianStats, settings: GateSettings) -> Problem:
@@ -110,15 +112,22 @@ def problem_of(stats: GaussianStats, settings: GateSettings) -> Problem:
     )
 
 
-def _candidate(
+def _best(
     stats: GaussianStats,
     problem: Problem,
     settings: GateSettings,
-    parameters: GateParameters,
+    state: LearnerState,
     penalty: Penalty,
 ) -> Candidate:
-    model = extract(problem, parameters, settings, stats.names)
-    return refitted(stats, model.graph, model, penalty)
+    """The better of the support that the gates select now and the best one before."""
+    model = extract(problem, state.parameters, settings, stats.names)
+    try:
+        final = refitted(stats, model.graph, model, penalty)
+    except UnboundedLikelihoodError:
+        if state.best is None:
+            raise
+        return state.best  # too many edges for so few observations, but an earlier one will do
+    return final if state.best is None or final.score < state.best.score else state.best
 
 
 def _record(
@@ -166,19 +175,21 @@ def _refined(
     if branch is None:
         return replace(state, best=best, settled=model.graph)
     best = branch.candidate if branch.candidate.score < best.score else best
-    parameters = continued(problem, state.parameters, branch)
+    parameters = _restricted(continued(problem, state.parameters, branch), settings)
     return replace(
         state, parameters=parameters, adam=Adam.at_rest(len(parameters.theta)), best=best
     )
 
 
-def _restricted(parameters: GateParameters, bound: float) -> GateParameters:
-    """W shrunk so that the spectral norm of |W| does not exceed the bound."""
-    norm = float(np.linalg.norm(np.abs(parameters.W), 2))
+def _restricted(parameters: GateParameters, settings: GateSettings) -> GateParameters:
+    """W shrunk so that ‖|W|‖₂ ≤ 1 − ε_A, if the settings ask for it."""
+    if settings.norm_margin is None:
+        return parameters
+    norm, bound = float(np.linalg.norm(np.abs(parameters.W), 2)), 1.0 - settings.norm_margin
     if norm <= bound:
         return parameters
     theta = parameters.theta.copy()
-    theta[: parameters.shape.p**2] *= bound / norm
+    theta[: parameters.shape.p**2] *= SHY * bound / norm
     return replace(parameters, theta=theta)
 
 
