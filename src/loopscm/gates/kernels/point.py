@@ -20,6 +20,8 @@ from loopscm._compile import kernel
 from loopscm.gates.kernels.effects import Scratch, add_rows, total_effects
 from loopscm.likelihood.dense import spd_inverse
 
+DENSE = 10  # beyond p²/10 edges whole rows are faster than entries (measured, p = 32 to 100)
+
 
 class Noise(NamedTuple):
     """The noise variances of all masks, as they are needed."""
@@ -136,6 +138,24 @@ def _residual_moments(S: np.ndarray, mask: Mask, scratch: Scratch) -> tuple[np.n
         for e in range(first, last):
             r[j] += mask.minus[e] * Y[j, mask.tail[e]]
     return Y, r
+
+
+@kernel
+def _edge_moments(S: np.ndarray, mask: Mask) -> tuple[np.ndarray, np.ndarray]:
+    """Y_ji of each edge i → j and the diagonal of R, at the cost of Σ (parents)² only."""
+    p = S.shape[0]
+    moment, r = np.empty(mask.tail.shape[0]), np.empty(p)
+    for j in range(p):
+        first, last = mask.ptr[j], mask.ptr[j + 1]
+        r[j] = S[j, j]
+        for e in range(first, last):
+            i = mask.tail[e]
+            total = S[j, i]
+            for other in range(first, last):
+                total += mask.minus[other] * S[mask.tail[other], i]
+            moment[e] = total
+            r[j] += mask.minus[e] * (S[j, i] + total)
+    return moment, r
 
 
 @kernel
@@ -258,7 +278,12 @@ def _idle_rows(
 
 @kernel
 def _edge_slopes(
-    Y: np.ndarray, precision: np.ndarray, mask: Mask, latent: Latent, V: np.ndarray, Q: np.ndarray
+    moment: np.ndarray,
+    precision: np.ndarray,
+    mask: Mask,
+    latent: Latent,
+    V: np.ndarray,
+    Q: np.ndarray,
 ) -> np.ndarray:
     """∂f/∂B of the selected edges, from Q or, if that is empty, from its pieces."""
     slope = np.empty(mask.tail.shape[0])
@@ -268,11 +293,28 @@ def _edge_slopes(
             if Q.shape[0] > 0:
                 slope[e] = V[j, i] - Q[j, i]
                 continue
-            scaled = Y[j, i] * precision[j]
+            scaled = moment[e] * precision[j]
             for a in range(latent.slot.shape[0]):
                 scaled -= latent.G[a, j] * latent.N[a, i]
             slope[e] = V[j, i] - scaled
     return slope
+
+
+@kernel
+def _moments(
+    S: np.ndarray, mask: Mask, whole: bool, scratch: Scratch
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(Y or nothing, Y of each edge, diagonal of R); all of Y if `whole` or if that is faster."""
+    p, count = S.shape[0], mask.tail.shape[0]
+    if not whole and DENSE * count < p * p:
+        moment, r = _edge_moments(S, mask)
+        return np.empty((0, 0)), moment, r
+    Y, r = _residual_moments(S, mask, scratch)
+    moment = np.empty(count)
+    for j in range(p):
+        for e in range(mask.ptr[j], mask.ptr[j + 1]):
+            moment[e] = Y[j, mask.tail[e]]
+    return Y, moment, r
 
 
 @kernel
@@ -287,7 +329,7 @@ def evaluate(S: np.ndarray, noise: Noise, mask: Mask, full: bool, spread: bool) 
     size = max(p, slots)
     scratch = Scratch(np.empty(size), np.empty(size, np.int64))
     regular, log_det, V = total_effects(mask.ptr, mask.tail, mask.minus, spread, scratch)
-    Y, r = _residual_moments(S, mask, scratch)
+    Y, moment, r = _moments(S, mask, full or slots > 0, scratch)
     latent = _latent_part(Y, precision, mask, scratch)
     block, sums, diagonals = np.zeros((2, slots, p)), np.zeros((3, slots)), np.empty((2, p))
     b, tau, v, rest, kappa = block[0], block[1], sums[0], sums[1], sums[2]
@@ -316,7 +358,7 @@ def evaluate(S: np.ndarray, noise: Noise, mask: Mask, full: bool, spread: bool) 
     if full:
         Q = _scaled_residuals(Y, precision, latent, scratch)
         _idle_rows(S, precision, mask, latent, b, v, kappa)
-    slope = _edge_slopes(Y, precision, mask, latent, V, Q)
+    slope = _edge_slopes(moment, precision, mask, latent, V, Q)
     finite = regular and np.isfinite(value)
     value = value if finite else np.inf
     return Point(finite, value, V, slope, Q, pi, t, b, tau, v, rest, kappa)
