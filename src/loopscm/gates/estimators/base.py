@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -96,13 +97,24 @@ class Workers:
             self._pool.shutdown()
 
     def run(self, tasks: list[Callable[[], None]]) -> None:
-        """Call every task, in parallel if there are threads."""
+        """Call every task; a thread takes the next one when it is done with the last."""
+        waiting = deque(tasks)
         if self._pool is None or len(tasks) == 1:
-            for task in tasks:
-                task()
+            _drain(waiting)
             return
-        for future in [self._pool.submit(task) for task in tasks]:
+        count = min(self.n_jobs, len(tasks))
+        for future in [self._pool.submit(_drain, waiting) for _ in range(count)]:
             future.result()
+
+
+def _drain(waiting: deque[Callable[[], None]]) -> None:
+    """Call tasks until none is left."""
+    while True:
+        try:
+            task = waiting.popleft()
+        except IndexError:
+            return
+        task()
 
 
 class Kernel(Protocol):
@@ -136,7 +148,7 @@ def grouped(kernel: Kernel, keys: Keys, width: int, workers: Workers) -> Sums:
     for first in range(0, count, chunk):
         last = min(first + chunk, count)
         totals = np.zeros((last - first, width))
-        share = -(-(last - first) // workers.n_jobs)
+        share = last - first if workers.n_jobs == 1 else 1
 
         def task(
             start: int, stop: int, totals: Vector = totals, first: int = first
