@@ -123,6 +123,50 @@ def test_a_bistable_switch_goes_to_the_side_it_starts_on():
     assert mrna[1] < 0.2
 
 
+def ring_of_activators(alpha, n=4.0, k=0.5, level=1.0, speed=1.0):
+    """Two genes that activate each other; full mRNA is `level`, all rates scale with `speed`."""
+    rate = 0.03 * speed
+    return GeneNetwork(
+        tuple(
+            Gene(
+                name, level * rate, rate, rate, rate, alpha,
+                (Module((other,), (), (k * level,), (n,), True),),
+            )
+            for name, other in (("A", "B"), ("B", "A"))
+        )
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("n", [0.5, 1.0, 3.0])
+def test_activators_that_are_absent_leave_a_gene_exactly_off(n):
+    network = ring_of_activators((0.0, 1.0), n, k=0.3)
+    levels = (network.wild_type(), network.fixed_point(), network.trajectory([1e4]))
+    assert not np.any([np.ravel(state) for state in levels])
+
+
+def test_genes_in_balance_rest_on_their_unstable_root():
+    genes = tuple(
+        Gene(name, 0.02, 0.02, 0.03, 0.03, (1.0, 0.02), (repressed_by(other, 0.3, 4.0),))
+        for name, other in (("A", "B"), ("B", "A"))
+    )
+    mrna, protein = GeneNetwork(genes).fixed_point()
+    assert mrna[0] == mrna[1] == protein[0]
+    np.testing.assert_allclose(mrna[0], 1 - 0.98 / (1 + (0.3 / mrna[0]) ** 4), rtol=1e-12)
+
+
+@pytest.mark.parametrize("basal", [0.02, 0.1, 0.25])
+@pytest.mark.parametrize(("level", "speed"), [(1e-9, 1.0), (1.0, 1e-5), (1.0, 100.0), (1e6, 0.1)])
+def test_units_of_level_and_time_change_no_fixed_point(basal, level, speed):
+    usual = ring_of_activators((basal, 1.0))
+    scaled = ring_of_activators((basal, 1.0), level=level, speed=speed)
+    expected = np.concatenate(usual.fixed_point())
+    np.testing.assert_allclose(np.concatenate(scaled.fixed_point()) / level, expected, rtol=1e-12)
+    start = scaled.unregulated()
+    late = scaled.trajectory([1000 / speed], start=start).mrna / level
+    exact = usual.trajectory([1000], start=usual.unregulated()).mrna
+    np.testing.assert_allclose(late, exact, rtol=1e-7)
+
+
 def test_langevin_steps_are_those_of_the_scheme(network):
     """One run, replayed by the oracle with the same normal draws."""
     settings = Langevin(noise=0.1, step=0.5, min_duration=50.0)

@@ -100,11 +100,12 @@ def _exponentiate(x, scratch):
     """x = exp(x) in place, to rounding, in loops that compilers turn into vector code.
 
     x = k·log 2 + r: a Taylor polynomial for exp(r), and 2^k written into the exponent bits.
-    Arguments beyond ±700 are cut off there, where exp is as good as zero or infinite.
+    Arguments are cut off at -700, where exp is as good as zero, and at 710, where the exponent
+    bits become those of infinity, so that modules without their activators are exactly off.
     """
     bits = scratch.view(np.int64)
     for w in range(x.size):
-        value = min(max(x[w], -700.0), 700.0)
+        value = min(max(x[w], -700.0), 710.0)
         moved = value * LOG2_E + ROUNDER
         k = moved - ROUNDER
         r = (value - k * LN2_HIGH) - k * LN2_LOW
@@ -167,6 +168,7 @@ def rate_of_change(z, wiring, rates):
 def integrate(z, duration, step, wiring, rates, rtol, atol):
     """Advance z in place by `duration` with the Dormand–Prince 5(4) pair.
 
+    `atol` has one number a component.
     Returns the step size to go on with, negative when the step size broke down.
     """
     p = rates.m.size
@@ -206,7 +208,7 @@ def _error(z, trial, size, slopes, rtol, atol):
         total = 0.0
         for s in range(7):
             total += ERROR[s] * slopes[s, i]
-        scaled = abs(size * total) / (atol + rtol * max(abs(z[i]), abs(trial[i])))
+        scaled = abs(size * total) / (atol[i] + rtol * max(abs(z[i]), abs(trial[i])))
         if not scaled <= worst:
             worst = scaled if scaled == scaled else np.inf
     return worst

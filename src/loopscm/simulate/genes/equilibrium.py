@@ -10,12 +10,15 @@ from loopscm.simulate.genes import dynamics
 from loopscm.simulate.genes.wiring import Rates, Wiring
 
 Floats = NDArray[np.float64]
-RTOL, ATOL = 1e-10, 1e-13  # of the integrator wherever the exact trajectory is meant
+# Of the integrator wherever the exact trajectory is meant; ATOL of a level at full activation.
+RTOL, ATOL = 1e-10, 1e-13
 # The original's rule: blocks of 50 time units, at most 2000, and what "still" means.
 SETTLE_BLOCK, SETTLE_LIMIT, SETTLE_ABSOLUTE, SETTLE_RELATIVE = 50.0, 2000.0, 1e-5, 1e-3
 NEAR = 1e-4  # of the state: how close a trajectory must come before its root counts as reached
-# Time to the first attempt, growth of the time between attempts, and when to give up.
-FIRST, GROWTH, LIMIT = 500.0, 1.5, 1e5
+RESTING = 1e-9  # of the state: as close as a trajectory stays to an unstable root it rests on
+# Time to the first attempt, growth of the time between attempts, and when to give up; for
+# networks with half-lives above the original's largest, in units of the longest.
+FIRST, GROWTH, LIMIT, LONGEST_HALF_LIFE = 500.0, 1.5, 1e5, 50.0
 NEWTON_STEPS = 30
 
 
@@ -38,7 +41,7 @@ def settle(start: Floats, wiring: Wiring, rates: Rates) -> tuple[Floats, float, 
 def follow(z: Floats, times: Floats, wiring: Wiring, rates: Rates) -> Floats:
     """The exact states at the given times, rows; z is advanced in place to the last."""
     out = np.empty((times.size, z.size))
-    if not dynamics.integrate_to(z, times, wiring, rates, RTOL, ATOL, out):
+    if not dynamics.integrate_to(z, times, wiring, rates, RTOL, ATOL * _levels(rates), out):
         raise ParameterError(
             "the integration broke down: the step size fell below rounding, because the rates "
             "span too many scales; check them."
@@ -47,23 +50,46 @@ def follow(z: Floats, times: Floats, wiring: Wiring, rates: Rates) -> Floats:
 
 
 def fixed_point(start: Floats, wiring: Wiring, rates: Rates) -> Floats:
-    """The stable root of the drift that the trajectory from `start` approaches.
+    """The root of the drift that the trajectory from `start` approaches.
 
     The trajectory is followed until Newton's method from its end finds a stable root next to
-    it; so neither a saddle passed on the way nor another basin is mistaken for the answer.
+    it; so neither a saddle passed on the way nor another basin is mistaken for the answer. An
+    unstable root is the answer only when the trajectory has not left it to the end, as where
+    equal genes hold each other in balance.
     """
-    z, now, wait = start.copy(), 0.0, FIRST
-    while now < LIMIT:
+    scale = _levels(rates)
+    unit = max(1.0, np.log(2) / min(rates.d.min(), rates.q.min()) / LONGEST_HALF_LIFE)
+    z, now, wait = start.copy(), 0.0, FIRST * unit
+    while now < LIMIT * unit:
         follow(z, np.array([wait]), wiring, rates)
         now, wait = now + wait, wait * GROWTH
         root = _newton(z, wiring, rates)
-        near = root is not None and bool(np.all(np.abs(root - z) <= NEAR * (1e-2 + np.abs(root))))
-        if root is not None and near and is_stable(root, wiring, rates):
+        if root is None:
+            continue
+        stable = is_stable(root, wiring, rates)
+        if stable and _is_within(NEAR, root, z, scale):
+            return root
+        if not stable and now >= LIMIT * unit and _is_within(RESTING, root, z, scale):
             return root
     raise ParameterError(
-        f"the network does not come to rest within {LIMIT:g} time units (it oscillates, or moves "
+        f"the network does not come to rest within {now:g} time units (it oscillates, or moves "
         "extremely slowly), so it has no fixed point to report; use trajectory()."
     )
+
+
+def _is_within(tolerance: float, root: Floats, z: Floats, scale: Floats) -> bool:
+    """Whether z is next to the root, measured by the root and a hundredth of the scale."""
+    return bool(np.all(np.abs(root - z) <= tolerance * (1e-2 * scale + np.abs(root))))
+
+
+def _levels(rates: Rates) -> Floats:
+    """What counts as a large level of mRNA, then protein: that of full activation, at most 1.
+
+    1 for genes that are not transcribed or translated at all.
+    """
+    mrna = rates.m / rates.d
+    full = np.concatenate([mrna, rates.t * mrna / rates.q])
+    return np.where(full > 0, np.minimum(full, 1.0), 1.0)
 
 
 def jacobian(z: Floats, wiring: Wiring, rates: Rates) -> Floats:
@@ -109,15 +135,18 @@ def _newton(z: Floats, wiring: Wiring, rates: Rates) -> Floats | None:
 
 
 def _sensitivities(z: Floats, wiring: Wiring, rates: Rates) -> Floats:
-    """Derivative of mRNA production in each protein level, by central differences."""
+    """Derivative of mRNA production in each protein level, by central differences.
+
+    At level zero, where there is no other side, by a forward difference.
+    """
     p = rates.m.size
     result = np.zeros((p, p))
+    width = 1e-5 * np.maximum(z, 1e-3 * _levels(rates))[p:]
     for j in wiring.regulators:
-        width = 1e-5 * max(z[p + j], 1e-3)
         up, down = z.copy(), z.copy()
-        up[p + j] += width
-        down[p + j] -= width
+        up[p + j] += width[j]
+        down[p + j] = max(down[p + j] - width[j], 0.0)
         change = dynamics.rate_of_change(up, wiring, rates)
         change -= dynamics.rate_of_change(down, wiring, rates)
-        result[:, j] = change[:p] / (2 * width)
+        result[:, j] = change[:p] / (up[p + j] - down[p + j])
     return result
