@@ -88,5 +88,12 @@ def test_a_failed_write_leaves_the_old_file(tmp_path):
     assert path.read_text() == "old" and list(tmp_path.iterdir()) == [path]
 
 
+def test_written_files_are_as_readable_as_any_other(tmp_path):
+    plain, ours = tmp_path / "plain.txt", tmp_path / "ours.txt"
+    plain.write_text("x")
+    write_atomically(ours, "x")
+    assert ours.stat().st_mode == plain.stat().st_mode
+
+
 def test_version():
     assert run(app, ["--version"]).output.startswith("loopscm ")

@@ -214,6 +214,12 @@ def test_no_half_written_file_is_left_behind(tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
+def test_cached_files_are_as_readable_as_any_other(tmp_path):
+    (tmp_path / "plain").write_text("x")
+    _cache.store(tmp_path / "x.npz", {"a": np.zeros(2)})
+    assert (tmp_path / "x.npz").stat().st_mode == (tmp_path / "plain").stat().st_mode
+
+
 def test_many_threads_may_ask_at_once(tmp_path):
     with ThreadPoolExecutor(4) as pool:
         results = list(pool.map(lambda _: scenario(NAME, cache=tmp_path).data, range(8)))

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from loopscm.errors import DataError
 from loopscm.graph import LatentGraph
@@ -57,11 +56,11 @@ def edge_list(graph: LatentGraph) -> str:
 def write_atomically(path: Path, text: str) -> None:
     """Write a file completely or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    temporary = path.with_name(f".{path.name}.{uuid4().hex}")  # not mkstemp: private to its owner
     try:
-        with os.fdopen(handle, "w", encoding="utf8") as stream:
+        with temporary.open("x", encoding="utf8") as stream:
             stream.write(text)
-        Path(temporary).replace(path)
+        temporary.replace(path)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise

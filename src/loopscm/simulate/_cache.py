@@ -6,11 +6,11 @@ import hashlib
 import json
 import os
 import sys
-import tempfile
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 
@@ -51,13 +51,13 @@ def content_digest(arrays: Arrays) -> str:
 def store(path: Path, arrays: Arrays) -> None:
     """Write arrays and their digest so that readers see all of the file or none of it."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.stem, suffix=".tmp")
+    temporary = path.with_name(f"{path.stem}{uuid4().hex}.tmp")  # not mkstemp: others may read
     try:
-        with os.fdopen(handle, "wb") as stream:
+        with temporary.open("xb") as stream:
             np.savez(stream, **{DIGEST: np.array(content_digest(arrays))}, **arrays)
-        Path(temporary).replace(path)
+        temporary.replace(path)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
 
 
