@@ -56,7 +56,10 @@ def simulate_world(
     ] = None,
     record: Annotated[
         Record | None,
-        typer.Option(help="Genes: the true state, or the support point GeneNetWeaver records."),
+        typer.Option(
+            help="Genes: the true state (the default), or the support point that GeneNetWeaver "
+            "records."
+        ),
     ] = None,
     noise: Annotated[
         Measurement | None, typer.Option(help="Genes: measurement noise: none.")

@@ -14,7 +14,8 @@ from loopscm.graph import LatentGraph
 CMU = "github.com/cmu-phil/example-causal-datasets at a23adc3"
 DREAM4_SIZES = {"10": ("1", "2", "3", "4", "5"), "100": ("1", "2")}
 COVARIANCES = {
-    "spartina": "15 soil properties and the biomass of Spartina grass; n = 45, ill conditioned",
+    "spartina": "biomass of Spartina grass and 14 soil properties; n = 45, correlations, ill "
+    "conditioned",
     "goldberg": "6 attitude and background measures of voters; n = 645, correlations",
     "lead": "7 measures of lead exposure and of children's and parents' ability; n = 221",
 }
