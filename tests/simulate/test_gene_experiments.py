@@ -196,6 +196,8 @@ def test_expression_keeps_the_observed_genes_in_order(network):
     assert (part == full[:, [3, 0]]).all()
     with pytest.raises(ParameterError, match="unknown genes: 'Z'"):
         expression(network, 4, 8, observed=["Z"])
+    with pytest.raises(ParameterError, match="list of names"):
+        expression(network, 4, 8, observed=names[0])
     with pytest.raises(ParameterError, match="empty"):
         expression(network, 4, 8, observed=[])
     with pytest.raises(ParameterError, match="must be a GeneNetwork"):

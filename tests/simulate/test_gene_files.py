@@ -30,6 +30,16 @@ def test_every_form_of_edges_gives_the_same_network(tmp_path):
     assert (networks[0].graph().directed == matrix).all()
 
 
+def test_rows_of_text_arrays_and_numbered_genes_are_edges():
+    expected = gene_network([("0", "1"), ("1", "2")], 3)
+    for form in (
+        [(0, 1), (1, 2)],
+        np.array([["0", "1"], ["1", "2"]]),
+        np.argwhere(np.eye(3, k=1)).tolist(),
+    ):
+        assert gene_network(form, 3) == expected
+
+
 def test_latents_become_regulators_without_regulators():
     graph = LatentGraph([[0, 1], [0, 0]], [[1, 1]], ["A", "B"])
     network = gene_network(graph, 8)
@@ -142,7 +152,10 @@ def test_bad_lines_are_refused(text, reason, tmp_path):
     ("edges", "reason"),
     [
         ([("A", "A")], "edge 1: 'A' regulates itself"),
-        ([(1, 2)], "edge 1: expected"),
+        ([(0.5, 2)], "edge 1: expected"),
+        ([(1, 1)], "edge 1: '1' regulates itself"),
+        ({("A", "B")}, "edges must be a list"),
+        ([[False, True], [False, False]], "edge 1: expected"),
         (3, "edges must be"),
         ([], "no genes"),
         ([("A", "B"), ("A", "B", "-")], "edge 2: the edge A -> B appears twice"),

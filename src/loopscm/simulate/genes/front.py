@@ -61,6 +61,8 @@ def expression(
 
 
 def _columns(network: GeneNetwork, observed: Sequence[str] | None) -> list[int]:
+    if isinstance(observed, str):
+        raise ParameterError(f"observed must be a list of names, got {observed!r}.")
     names = network.names if observed is None else tuple(observed)
     unknown = [name for name in names if name not in network.names]
     if unknown or not names:

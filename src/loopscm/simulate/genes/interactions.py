@@ -28,23 +28,31 @@ def as_network(edges: Any, genes: Sequence[str] | None) -> tuple[list[str], list
         return of_networkx(edges, genes, [f"edge {k}" for k in range(1, count + 1)])
     if isinstance(edges, np.ndarray) and edges.ndim == 2 and edges.dtype.kind in "biuf":
         return _of_matrix(edges, genes)
-    if isinstance(edges, str) or not isinstance(edges, Iterable):
-        raise GraphError(f"edges must be (source, target[, sign]) tuples, got {edges!r:.60}.")
-    pairs = [interaction(edge, f"edge {number}") for number, edge in enumerate(edges, 1)]
+    if isinstance(edges, (str, set, frozenset)) or not isinstance(edges, Iterable):
+        raise GraphError(
+            f"edges must be a list of (source, target[, sign]) tuples, got {edges!r:.60}."
+        )
+    rows = edges.tolist() if isinstance(edges, np.ndarray) else edges
+    pairs = [interaction(edge, f"edge {number}") for number, edge in enumerate(rows, 1)]
     return checked(pairs, genes, [f"edge {number}" for number in range(1, len(pairs) + 1)])
 
 
 def interaction(edge: Any, place: str) -> Interaction:
-    """One edge; `place` says where it stands in a refusal."""
+    """One edge; `place` says where it stands in a refusal. Integers become texts."""
     parts = tuple(edge) if isinstance(edge, (tuple, list)) else ()
+    parts = tuple(str(part) if _is_integer(part) else part for part in parts)
     if len(parts) not in (2, 3) or not all(isinstance(part, str) and part for part in parts):
-        raise GraphError(f"{place}: expected (source, target[, sign]) as texts, got {edge!r}.")
+        raise GraphError(f"{place}: expected (source, target[, sign]) as texts, got {edge!r:.60}.")
     source, target, sign = (*parts, "?")[:3]
     if sign not in SIGNS:
         raise GraphError(f"{place}: unknown sign {sign!r}; use one of {', '.join(SIGNS)}.")
     if source == target:
         raise GraphError(f"{place}: {source!r} regulates itself; self-loops are not allowed.")
     return Interaction(source, target, sign)
+
+
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
 def checked(

@@ -82,7 +82,7 @@ class GeneNetwork:
 
         Parameters
         ----------
-        edges : (source, target) or (source, target, sign) tuples with sign `+ - +- ?`, a
+        edges : list of (source, target) or (source, target, sign) with sign `+ - +- ?`, a
             matrix of 0 and 1, or of -1, 0, and 1 (row regulates column), a LatentGraph (latents
             become genes without regulators), a networkx DiGraph, or the path of a `.tsv` or
             `.graphml` file.
