@@ -64,6 +64,19 @@ def test_files_round_trip(suffix, signed, tmp_path):
         assert signs["B", "C"] == "-"
 
 
+@pytest.mark.parametrize("suffix", ["tsv", "graphml"])
+def test_genes_without_edges_survive_files(suffix, tmp_path):
+    network = gene_network([("B", "A", "-")], 9, genes=["C", "B", "A"])
+    network.write_edges(tmp_path / f"net.{suffix}")
+    assert gene_network(tmp_path / f"net.{suffix}", 9) == network
+
+
+def test_names_with_spaces_are_refused_where_tsv_cannot_hold_them(tmp_path):
+    network = gene_network([("B", "A")], 9, genes=["gene C", "B", "A"])
+    with pytest.raises(GraphError, match=r"'gene C'.*write \.graphml"):
+        network.write_edges(tmp_path / "net.tsv")
+
+
 def test_gold_standard_form_and_blank_lines_are_read(tmp_path):
     file = tmp_path / "gold.tsv"
     file.write_text("G1\tG2\t1\n\nG2\tG1\t0\nG3\tG1\t1\n")

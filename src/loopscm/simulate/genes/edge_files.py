@@ -52,13 +52,30 @@ def read_network(
 
 
 def write_network(path: str | Path, names: Sequence[str], edges: Sequence[Interaction]) -> None:
-    """Write interactions as `.tsv` or `.graphml`; TSV omits signs when all are unknown."""
+    """Write interactions as `.tsv` or `.graphml`; TSV omits signs when all are unknown.
+
+    In TSV a comment names all genes when some have no edge.
+    """
     if Path(path).suffix.lower() == ".graphml":
         _write_graphml(path, names, edges)
         return
     signed = any(edge.sign != "?" for edge in edges)
     rows = ("\t".join(edge if signed else edge[:2]) for edge in edges)
-    Path(path).write_text("".join(f"{row}\n" for row in rows), encoding="utf-8")
+    lines = [*_declaration(names, edges), *rows]
+    Path(path).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+
+def _declaration(names: Sequence[str], edges: Sequence[Interaction]) -> list[str]:
+    """The comment that `_declared` reads, where edges alone would lose a gene."""
+    if set(names) <= {end for edge in edges for end in edge[:2]}:
+        return []
+    spaced = [name for name in names if len(name.split()) != 1]
+    if spaced:
+        raise GraphError(
+            f"gene {spaced[0]!r} has a space in its name, which TSV cannot hold where genes "
+            "without edges must be listed; write .graphml."
+        )
+    return [f"# observed: {' '.join(names)}"]
 
 
 def _declared(comment: str) -> list[str]:
