@@ -93,7 +93,7 @@ def chamber_text():
     ("arguments", "reason"),
     [
         (("--export", "x.csv"), "need a data set's name"),
-        (("sachs", "--labels"), "need --export"),
+        (("sachs", "--labels"), "--labels would need --export"),
         (("sachs", "--condition", "pma"), "need --export"),
         (("sachs", "--reference", "cdt-18"), "need --edges"),
         (("sachs", "--path", "x"), "need --export or --edges"),

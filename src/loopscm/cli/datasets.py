@@ -75,14 +75,16 @@ def _check(
 ) -> None:
     """Refuse options that would do nothing."""
     wanted = {
-        "a data set's name": (name, (export, edges, path)),
-        "--export": (export, (condition, labels)),
-        "--edges": (edges, (reference,)),
-        "--export or --edges": (export or edges, (path,)),
+        "a data set's name": (name, {"--export": export, "--edges": edges, "--path": path}),
+        "--export": (export, {"--condition": condition, "--labels": labels}),
+        "--edges": (edges, {"--reference": reference}),
+        "--export or --edges": (export or edges, {"--path": path}),
     }
     for needed, (given, dependants) in wanted.items():
-        if given is None and any(dependants):
-            raise OptionError(f"these options need {needed}; add it, or leave them out.")
+        idle = [option for option, value in dependants.items() if value]
+        if given is None and idle:
+            options = ", ".join(idle)
+            raise OptionError(f"{options} would need {needed}; give that too, or leave this out.")
 
 
 def _print_list() -> None:
