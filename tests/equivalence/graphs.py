@@ -26,6 +26,27 @@ def edges(text: str, p: int = 3) -> LatentGraph:
     return LatentGraph(directed)
 
 
+def with_turned_loops(graph: LatentGraph, rng: np.random.Generator) -> LatentGraph | None:
+    """A graph with the same columns of A in another order: loops turned around, same family.
+
+    The latents' children move with the columns. None if there are no loops to turn.
+    """
+    supports = graph.directed | np.eye(graph.n_observed, dtype=bool)
+    order = np.arange(graph.n_observed)
+    for members in map(np.array, graph.strongly_connected_components()):
+        for _ in range(100):
+            places = rng.permutation(len(members))
+            if (places != np.arange(len(members))).any() and supports[
+                members, members[places]
+            ].all():
+                order[members] = members[places]
+                break
+    if (order == np.arange(graph.n_observed)).all():
+        return None
+    directed = supports[:, order] & ~np.eye(graph.n_observed, dtype=bool)
+    return LatentGraph(directed, graph.children[:, order])
+
+
 def altered(graph: LatentGraph, rng: np.random.Generator, changes: int) -> LatentGraph:
     """A graph with edges removed, reversed, added, and some latents dropped."""
     directed, p = graph.directed.copy(), graph.n_observed

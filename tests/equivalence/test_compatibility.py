@@ -16,11 +16,12 @@ from graphs import (
     SQUARE,
     altered,
     edges,
+    with_turned_loops,
 )
 from scipy.optimize import minimize
 
 from loopscm import GraphError, LatentGraph, OptionError
-from loopscm.equivalence import DrawStatus, compatibility
+from loopscm.equivalence import DrawStatus, compatibility, rotation_class
 from loopscm.equivalence._draws import random_member, wide_member
 from loopscm.equivalence._family import family_of, matched_latents
 from loopscm.equivalence._nearest import nearest
@@ -95,6 +96,26 @@ def test_reversed_cycles_of_all_lengths():
     for length in (2, 3, 5, 6):
         cycle = LatentGraph(np.roll(np.eye(length), 1, axis=1))
         assert compatibility(cycle, LatentGraph(cycle.directed.T), draws=5).total <= ZERO
+
+
+@pytest.mark.parametrize("ratio", [0.0, 0.1, 0.2, 0.3])
+@pytest.mark.parametrize("p", [10, 20, 40])
+def test_turned_loops_have_no_error(p, ratio):
+    """Loops with parents and latents: the optimum lies on the other side of det A = 0."""
+    rng = np.random.default_rng([p, int(10 * ratio)])
+    other = None
+    while other is None:
+        graph = random_graph(p, 4, ratio, rng)
+        other = with_turned_loops(graph, rng)
+    assert compatibility(graph, other, draws=3).total <= ZERO
+
+
+def test_graphs_of_one_rotation_class_have_no_error():
+    rng = np.random.default_rng(0)
+    for p in (10, 20, 40):
+        graph = random_graph(p, 4, 0.0, rng)
+        members = rotation_class(graph, limit=300).members
+        assert compatibility(graph, members[len(members) // 2], draws=3).total <= ZERO
 
 
 # ---- the procedure ----------------------------------------------------------------------

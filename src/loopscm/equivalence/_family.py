@@ -8,6 +8,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from loopscm.equivalence._loops import Loops, loops_of, turned
 from loopscm.graph import LatentGraph
 from loopscm.likelihood import factorised
 from loopscm.likelihood.kinds import EDGE, LOADING, VARIANCE
@@ -34,11 +35,17 @@ class Family:
     whole: Layout
     local_tables: factorised.Tables
     whole_tables: factorised.Tables
+    loops: Loops
     order: NDArray[np.intp]
 
     def block(self, b: int) -> slice:
         """The parameters of component b in the order by component."""
         return slice(int(self.local.par_ptr[b]), int(self.local.par_ptr[b + 1]))
+
+    @property
+    def has_loops(self) -> bool:
+        """Whether the graph has directed cycles."""
+        return len(self.loops.variable) > 0
 
     def random_parameters(self, rng: np.random.Generator, spread: float) -> Vector:
         """A random start in standardised units, by component: normal coefficients and loadings."""
@@ -58,6 +65,10 @@ class Family:
         result[loadings] = rng.uniform(0.1, 0.8, count) * rng.choice((-1.0, 1.0), count)
         result[kind == VARIANCE] = np.maximum(result[kind == VARIANCE], 0.1)
         return result
+
+    def turned(self, theta: Vector, S: Matrix, rng: np.random.Generator) -> Vector:
+        """Parameters by component with all loops fitted anew, on any side of det A = 0."""
+        return turned(self.loops, self.local, S, theta, rng)
 
     def revived(self, theta: Vector, slope: Matrix) -> Vector | None:
         """Parameters with dead latents switched on, None if there are none to revive.
@@ -133,7 +144,7 @@ def family_of(graph: LatentGraph) -> Family:
     order = np.empty(local.size, np.intp)
     order[_sorted_parameters(whole)] = _sorted_parameters(local)
     tables = factorised.tables_of(local), factorised.tables_of(whole)
-    return Family(graph, local, whole, *tables, order)
+    return Family(graph, local, whole, *tables, loops_of(local), order)
 
 
 def _sorted_parameters(layout: Layout) -> NDArray[np.intp]:

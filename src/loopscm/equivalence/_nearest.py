@@ -40,6 +40,9 @@ EFFORT = ((12, 8, 4), (40, 4, 1), (np.inf, 1, 0))
 # Standard deviations of random coefficients: moderate ones as published, and large
 # ones, which lie in the valleys where a loop's det A is negative.
 SPREADS = (0.5, 1.5)
+# Share of random likelihood starts whose loops are turned, and the number of such starts before
+# the first descent of J, from the first likelihood optima.
+TURNED_SHARE, TURNED_FIRST = 0.7, 8
 # Exchanges weighed in each further start.
 EXCHANGES = 8
 # A descent runs in stretches of this many iterations. It ends when one stretch gains less
@@ -209,6 +212,10 @@ def _proposals(
         search.keep(theta, search.divergence(theta), True)
         if search.done:
             return
+    if family.has_loops:
+        bases = [optima[k % len(optima)][0] for k in range(TURNED_FIRST)]
+        turned = [family.turned(theta, search.S, rng) for theta in bases]
+        optima += [search.likelihood_optimum(theta) for theta in turned]
     yield from _further(search, starts, rng, optima)
 
 
@@ -243,11 +250,18 @@ def _further(
 
 
 def _restart(search: _Search, rng: np.random.Generator) -> Vector:
-    """A start of the likelihood: a random point, or the best one with all loadings anew."""
+    """A start of the likelihood: a random point, or the best one with all loadings anew.
+
+    Most of them with turned loops, if there are any.
+    """
     family = search.family
     if rng.random() < 0.5 and family.graph.n_latent:
-        return family.kicked(search.best(), rng)
-    return family.random_parameters(rng, rng.choice(SPREADS))
+        theta = family.kicked(search.best(), rng)
+    else:
+        theta = family.random_parameters(rng, rng.choice(SPREADS))
+    if family.has_loops and rng.random() < TURNED_SHARE:
+        return family.turned(theta, search.S, rng)
+    return theta
 
 
 def _effort(p: int) -> tuple[int, int]:
