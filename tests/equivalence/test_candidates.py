@@ -22,7 +22,7 @@ from loopscm.equivalence import (
     structural_minimality,
     zero_pairs,
 )
-from loopscm.simulate import random_scm
+from loopscm.simulate import random_graph, random_scm
 
 
 def test_class_has_no_relabelled_latents():
@@ -172,6 +172,32 @@ def test_reversed_cycles():
     cycle = LatentGraph(np.roll(np.eye(20), 1, axis=1))
     found = reversed_cycles(cycle)
     assert found.complete and set(found.members) == {cycle, LatentGraph(cycle.directed.T)}
+
+
+@pytest.mark.parametrize("seed", range(15))
+def test_reversals_are_all_orders_of_the_columns(seed):
+    rng = np.random.default_rng(seed)
+    p = 5
+    graph = LatentGraph((rng.random((p, p)) < rng.uniform(0.2, 0.8)) & ~np.eye(p, dtype=bool))
+    supports = graph.directed | np.eye(p, dtype=bool)
+    arranged = (supports[:, list(order)] for order in permutations(range(p)))
+    expected = {LatentGraph(m & ~np.eye(p, dtype=bool)) for m in arranged if m.diagonal().all()}
+    assert set(reversed_cycles(graph).members) == expected
+
+
+@pytest.mark.parametrize("p", [100, 200])
+def test_large_classes_do_not_take_long(p):
+    graph = random_graph(p, 4, 0.0, 1)
+    found = rotation_class(graph, limit=40)
+    assert len(found.members) == 40 and not found.complete
+    sizes = {family_dimension(member) for member in found.members[::10]}
+    assert sizes == {p + graph.n_edges}
+
+
+def test_equal_columns_are_not_exchanged():
+    """All columns of the complete digraph are equal: 20! orders, one graph."""
+    full = LatentGraph(~np.eye(20, dtype=bool))
+    assert reversed_cycles(full).members == (full,)
 
 
 def test_rotation_class_stops_at_its_limit():

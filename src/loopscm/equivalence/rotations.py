@@ -16,12 +16,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import (
+    breadth_first_order,
+    connected_components,
+    maximum_bipartite_matching,
+)
 
 from loopscm._checks import as_integer
 from loopscm.errors import GraphError
 from loopscm.graph import LatentGraph
 
-Columns = tuple[frozenset[int], ...]  # sorted, an unordered collection
+Columns = tuple[int, ...]  # sorted bit sets, an unordered collection
 CLASS_LIMIT = 2000
 
 
@@ -51,7 +58,9 @@ def rotation_class(graph: LatentGraph, *, limit: int = CLASS_LIMIT) -> RotationC
             if len(members) > limit:
                 complete = False
                 break
-        for other in _rotated(columns, sum(map(len, first))):
+        if len(seen) > limit:  # each gives at least one more member
+            continue
+        for other in _rotated(columns, _total(first)):
             if other not in seen:
                 seen.add(other)
                 queue.append(other)
@@ -83,47 +92,82 @@ def _refuse_latents(graph: LatentGraph) -> None:
 def _columns(graph: LatentGraph) -> Columns:
     """The supports of I − B by column, in a fixed order."""
     supports = graph.directed | np.eye(graph.n_observed, dtype=bool)
-    return _ordered([frozenset(np.flatnonzero(column).tolist()) for column in supports.T])
-
-
-def _ordered(columns: list[frozenset[int]]) -> Columns:
-    return tuple(sorted(columns, key=lambda column: (len(column), sorted(column))))
+    return tuple(sorted(sum(1 << i for i in np.flatnonzero(c).tolist()) for c in supports.T))
 
 
 def _rotated(columns: Columns, largest: int) -> Iterator[Columns]:
     """Collections of at most `largest` elements, one rotation away, that have the same family."""
-    grows = sum(map(len, columns)) < largest
+    grows = _total(columns) < largest
     for j, small in enumerate(columns):
         for k, large in enumerate(columns):
-            if j == k or len(large) - len(small) > 1 or not small <= large:
+            if j == k or small & ~large or large.bit_count() - small.bit_count() > 1:
                 continue
             rest = [column for m, column in enumerate(columns) if m not in (j, k)]
-            for element in large:
-                yield _ordered([*rest, large - {element}, large])
-            if grows and small < large:
-                yield _ordered([*rest, large, large])
+            for element in _elements(large):
+                yield tuple(sorted([*rest, large ^ (1 << element), large]))
+            if grows and small != large:
+                yield tuple(sorted([*rest, large, large]))
+
+
+def _total(columns: Columns) -> int:
+    return sum(column.bit_count() for column in columns)
+
+
+def _elements(column: int) -> list[int]:
+    return [i for i in range(column.bit_length()) if column >> i & 1]
 
 
 def _readings(columns: Columns, p: int) -> Iterator[np.ndarray]:
-    """Graphs whose columns these are: assignments of a column to every variable in it."""
-    holders = [[c for c, column in enumerate(columns) if j in column] for j in range(p)]
-    order = sorted(range(p), key=lambda j: len(holders[j]))
-    assigned: dict[int, int] = {}
-    taken: set[int] = set()
+    """Graphs whose columns these are: assignments of a column to every variable in it.
 
-    def extend(position: int) -> Iterator[np.ndarray]:
-        if position == p:
-            directed = np.zeros((p, p), bool)
-            for variable, column in assigned.items():
-                directed[sorted(columns[column] - {variable}), variable] = True
-            yield directed
-            return
-        variable = order[position]
-        for column in holders[variable]:
-            if column not in taken:
-                taken.add(column)
-                assigned[variable] = column
-                yield from extend(position + 1)
-                taken.discard(column)
+    Every state on the stack leads to a graph, and to others than the rest of the stack, so
+    the wait for the next one is short however many columns there are.
+    """
+    supports = np.zeros((p, p), bool)
+    for c, column in enumerate(columns):
+        supports[_elements(column), c] = True
+    first = maximum_bipartite_matching(csr_array(supports), perm_type="column")
+    if (first < 0).any():
+        return
+    stack = [(first, np.ones(p, bool))]
+    while stack:
+        order, free = stack.pop()
+        arranged = supports[:, order]
+        choices = _choices(arranged, free)
+        if not choices:
+            yield arranged & ~np.eye(p, dtype=bool)
+        stack += [(order[turn], still_free) for turn, still_free in choices]
 
-    return extend(0)
+
+def _choices(
+    supports: np.ndarray, free: np.ndarray
+) -> list[tuple[NDArray[np.intp], NDArray[np.bool_]]]:
+    """Ways to decide on the column of the first free variable that has a choice.
+
+    Column j of `supports` contains variable j. Columns can only change places along cycles
+    of free variables. A way is (new order of the columns, variables still free); columns with
+    the same elements count once. No ways if nothing is left to decide.
+    """
+    open_edges = supports & free & free[:, None]
+    loops = connected_components(csr_array(open_edges), connection="strong")[1]
+    inner = open_edges & (loops == loops[:, None])
+    undecided = np.flatnonzero(inner.sum(axis=1) > 1)
+    if not undecided.size:
+        return []
+    j = int(undecided[0])
+    still_free = free.copy()
+    still_free[j] = False
+    contents = {supports[:, c].tobytes(): int(c) for c in np.flatnonzero(inner[j])[::-1]}
+    return [(_turn(inner, c, j), still_free) for c in contents.values()]
+
+
+def _turn(edges: np.ndarray, start: int, end: int) -> NDArray[np.intp]:
+    """The order that gives column `start` to variable `end`, and others along a path between."""
+    order = np.arange(len(edges))
+    before = breadth_first_order(csr_array(edges), start)[1]
+    node = end
+    while node != start:
+        order[before[node]] = node
+        node = before[node]
+    order[end] = start
+    return order
