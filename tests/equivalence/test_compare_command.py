@@ -8,7 +8,9 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from loopscm import LatentGraph
+from loopscm import GaussianStats, LatentGraph, fit
+from loopscm.equivalence import heldout_log_likelihood
+from loopscm.simulate import random_scm
 
 typer = pytest.importorskip("typer")
 pytest.importorskip("rich")
@@ -64,6 +66,29 @@ def test_json(files):
     assert record["compatibility"]["total"] <= 1e-6
     assert len(record["compatibility"]["forward_draws"]) == 2
     assert np.isfinite(record["metrics"]["skeleton"]["f1"])
+
+
+def test_inclusion_is_told(files):
+    result = run(files / "graph.tsv", files / "other.tsv", "--draws", 2)
+    assert "reference inside recovered" in result.output
+
+
+def test_heldout_likelihood_of_a_table(files):
+    """The columns may stand in another order than in the graphs."""
+    model = random_scm(GRAPH, 0)
+    rows = model.sample(400, np.random.default_rng(0)) + 5.0
+    order = [3, 1, 0, 2]
+    table = "\n".join(",".join(map(str, row)) for row in rows[:, order].tolist())
+    (files / "data.csv").write_text("d,b,a,c\n" + table + "\n")
+    arguments = (files / "graph.tsv", files / "other.tsv", "--draws", 2, "--data")
+    record = json.loads(run(*arguments, files / "data.csv", "--json").output)
+    training, fresh = (rows[k::2] - rows[::2].mean(axis=0) for k in (0, 1))
+    fitted = fit(GaussianStats.from_data(training, names=GRAPH.names, center=False), GRAPH)
+    expected = heldout_log_likelihood(fitted.scm, fresh)
+    assert record["heldout_log_likelihood"][0] == pytest.approx(expected, abs=1e-6)
+    assert "held-out log-likelihood" in run(*arguments, files / "data.csv").output
+    (files / "short.csv").write_text("a,b,c,d\n1,2,3,4\n")
+    assert "at least 4" in run(*arguments, files / "short.csv").output
 
 
 @pytest.mark.parametrize("name", ["bad.tsv", "bad.json", "missing.tsv"])

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from loopscm.cli.files import read_halves
 from loopscm.equivalence import Comparison, Recovery, compare
 from loopscm.errors import GraphError, LoopscmError
 from loopscm.graph import Edge, LatentGraph
@@ -22,6 +23,12 @@ def compare_graphs(
     starts: Annotated[int, typer.Option(min=1, help="Starts of each fit.")] = 5,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the draws.")] = 0,
     jobs: Annotated[int, typer.Option(help="Threads; -1 takes every core.")] = 1,
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            help="A .csv or .tsv table: fit both graphs to every second row, judge on the others."
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ) -> None:
     """Compare a recovered graph with a reference.
@@ -32,8 +39,12 @@ def compare_graphs(
     '# latent: L1 L2' and variables without edges on a line '# observed: X7 X9'.
     """
     try:
-        left, right = _same_variables(read_graph(reference), read_graph(recovered))
-        result = compare(left, right, draws=draws, starts=starts, seed=seed, n_jobs=jobs)
+        halves = None if data is None else read_halves(data)
+        names = () if halves is None else halves[0].names
+        left, right = _same_variables(read_graph(reference), read_graph(recovered), names)
+        result = compare(
+            left, right, draws=draws, starts=starts, seed=seed, n_jobs=jobs, data=halves
+        )
     except (LoopscmError, OSError) as problem:
         typer.echo(f"Error: {problem}", err=True)
         raise typer.Exit(2) from None
@@ -88,9 +99,14 @@ def _from_parts(edges: list[Any], observed: list[str], latents: list[str]) -> La
     )
 
 
-def _same_variables(left: LatentGraph, right: LatentGraph) -> tuple[LatentGraph, LatentGraph]:
-    """Both graphs over the union of their variables, which have no edges where they are new."""
-    names = tuple(dict.fromkeys([*left.names, *right.names]))
+def _same_variables(
+    left: LatentGraph, right: LatentGraph, first: tuple[str, ...]
+) -> tuple[LatentGraph, LatentGraph]:
+    """Both graphs over the union of their variables, which have no edges where they are new.
+
+    The variables named in `first` come first.
+    """
+    names = tuple(dict.fromkeys([*first, *left.names, *right.names]))
     return _extended(left, names), _extended(right, names)
 
 
@@ -108,6 +124,9 @@ def _print_tables(result: Comparison) -> None:
     table.add_row("complexity", *map(str, result.complexity))
     table.add_row("dimension of the family", *map(str, result.dimension))
     table.add_row("latents", *map(str, result.metrics.n_latents))
+    if result.heldout_log_likelihood is not None:
+        values = (f"{value:.4f}" for value in result.heldout_log_likelihood)
+        table.add_row("held-out log-likelihood a row", *values)
     console.print(table)
     table = Table("compatibility error", "value", "status", title="Can data tell them apart?")
     table.add_row("reference → recovered", f"{c.forward:.3g}", c.forward_status.value)
@@ -117,6 +136,8 @@ def _print_tables(result: Comparison) -> None:
         v = result.verdict
         table.add_row("quasi-equivalent", v.verdict.value, v.reason)
         table.add_row("equivalent", v.equivalent.value, "")
+        table.add_row("reference inside recovered", v.included.value, "")
+        table.add_row("recovered inside reference", v.includes.value, "")
     console.print(table)
     console.print(_metrics_table(result))
 
@@ -135,7 +156,7 @@ def _metrics_table(result: Comparison) -> Any:
     ]
     for name, r in rows:
         table.add_row(name, f"{r.precision:.3f}", f"{r.recall:.3f}", f"{r.f1:.3f}")
-    caption = f"SHD {m.shd}, latent SHD {m.latent_shd}"
+    caption = f"SHD {m.shd}, latent SHD {m.latent_shd}, latent similarity {m.latent_similarity:.3f}"
     if result.class_shd is not None:
         known = "all" if result.class_complete else "the first"
         caption += (

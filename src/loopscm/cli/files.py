@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+import numpy as np
+
 from loopscm.errors import DataError
 from loopscm.graph import LatentGraph
 from loopscm.stats import GaussianStats
@@ -13,9 +15,7 @@ from loopscm.stats import GaussianStats
 
 def read_stats(path: Path, *, center: bool) -> GaussianStats:
     """Statistics of a table with a header line (.csv, .tsv) or a covariance file (.cov.txt)."""
-    if not path.is_file():
-        raise DataError(f"{path} is not a file; give a .csv or .tsv table with a header line.")
-    if path.name.endswith(".cov.txt"):
+    if path.is_file() and path.name.endswith(".cov.txt"):
         from loopscm.datasets import read_covariance
 
         S, n, names = read_covariance(path)
@@ -24,9 +24,25 @@ def read_stats(path: Path, *, center: bool) -> GaussianStats:
     return GaussianStats.from_data(rows, names=names, center=center)
 
 
+def read_halves(path: Path) -> tuple[GaussianStats, GaussianStats]:
+    """Statistics of every second row of a table, and of the other rows about the same means."""
+    rows, names = _table(path)
+    if len(rows) < 4:
+        raise DataError(f"{path} has {len(rows)} data rows; splitting it takes at least 4.")
+    values = np.array(rows)
+    values = values - values[::2].mean(axis=0)
+    first, second = (
+        GaussianStats.from_data(part, names=names, center=False)
+        for part in (values[::2], values[1::2])
+    )
+    return first, second
+
+
 def _table(path: Path) -> tuple[Any, list[str]]:
     import csv
 
+    if not path.is_file():
+        raise DataError(f"{path} is not a file; give a .csv or .tsv table with a header line.")
     with path.open(encoding="utf8", newline="") as stream:
         rows = list(csv.reader(stream, delimiter="\t" if path.suffix == ".tsv" else ","))
     if len(rows) < 2:

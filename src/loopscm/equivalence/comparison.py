@@ -7,11 +7,18 @@ from typing import Any
 
 from loopscm.equivalence.candidates import equivalence_class
 from loopscm.equivalence.discrepancy import DRAWS, STARTS, Compatibility, aligned, compatibility
-from loopscm.equivalence.metrics import GraphMetrics, class_shd, graph_metrics
+from loopscm.equivalence.metrics import (
+    GraphMetrics,
+    class_shd,
+    graph_metrics,
+    heldout_log_likelihood,
+)
 from loopscm.equivalence.quasi import QuasiEquivalence, quasi_equivalent
 from loopscm.equivalence.rotations import rotation_class
+from loopscm.fitting import fit
 from loopscm.graph import LatentGraph
 from loopscm.likelihood.dimension import family_dimension
+from loopscm.stats import GaussianStats
 
 # Up to these sizes the class of a graph with latents is enumerated in seconds.
 ENUMERABLE = {2: 3, 3: 1}  # observed variables: latents
@@ -27,6 +34,8 @@ class Comparison:
     `class_shd` is the distance to the nearest listed member of the reference's equivalence
     class, None where the class cannot be listed; `class_size` counts the listed members and
     `class_complete` tells whether they are all of it. `verdict` is None for large graphs.
+    `heldout_log_likelihood` holds the mean log-densities of fresh observations under both
+    graphs, None where no data were given.
     """
 
     complexity: tuple[int, int]
@@ -37,6 +46,7 @@ class Comparison:
     class_shd: int | None
     class_size: int | None
     class_complete: bool | None
+    heldout_log_likelihood: tuple[float, float] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and words, ready for JSON."""
@@ -49,6 +59,7 @@ class Comparison:
             "class_shd": self.class_shd,
             "class_size": self.class_size,
             "class_complete": self.class_complete,
+            "heldout_log_likelihood": _listed(self.heldout_log_likelihood),
         }
 
 
@@ -60,8 +71,13 @@ def compare(
     starts: int = STARTS,
     seed: int = 0,
     n_jobs: int = 1,
+    data: tuple[GaussianStats, GaussianStats] | None = None,
 ) -> Comparison:
-    """Compare a recovered graph with a reference in every way this package knows."""
+    """Compare a recovered graph with a reference in every way this package knows.
+
+    `data` are statistics to fit both graphs to and statistics of fresh observations, about
+    the means of the first; then their held-out log-likelihoods are compared as well.
+    """
     left, right = aligned(reference, recovered)
     small = left.n_observed <= LARGEST_VERDICT
     members, complete = _members(left, seed)
@@ -76,7 +92,18 @@ def compare(
         class_shd=class_shd(members, right) if members else None,
         class_size=len(members) if members else None,
         class_complete=complete if members else None,
+        heldout_log_likelihood=None
+        if data is None
+        else (_heldout(left, *data), _heldout(right, *data)),
     )
+
+
+def _heldout(graph: LatentGraph, training: GaussianStats, fresh: GaussianStats) -> float:
+    return heldout_log_likelihood(fit(training, graph).scm, fresh)
+
+
+def _listed(pair: tuple[float, float] | None) -> list[float] | None:
+    return None if pair is None else list(pair)
 
 
 def _members(graph: LatentGraph, seed: int) -> tuple[list[LatentGraph], bool]:
