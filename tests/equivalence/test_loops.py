@@ -65,6 +65,17 @@ def test_columns_solve_the_likelihood_equations_of_a_loop():
     assert min(errors) < 1e-3
 
 
+def test_starts_are_finite_where_a_column_loses_its_own_variable():
+    """Two columns with equal supports can be rotated until one lacks its own variable."""
+    rng = np.random.default_rng(0)
+    graph = edges("0>1 1>0 2>3 3>2 0>3", 4)
+    family, S = family_of(graph), correlation_of(graph, rng)
+    with np.errstate(all="raise"):
+        for _ in range(200):
+            before = family.random_parameters(rng, 0.5)
+            assert np.isfinite(family.turned(before, S, rng)).all()
+
+
 def test_graphs_without_loops_are_left_alone():
     family = family_of(edges("0>1 1>2"))
     assert not family.has_loops

@@ -20,6 +20,7 @@ from loopscm.likelihood.kinds import EDGE
 from loopscm.likelihood.layout import Layout
 
 SWEEPS = 10  # over the columns of a loop; the descent that follows does the rest
+SMALLEST_OWN = 1e-6  # element a_jj of a column with a_jᵀSa_j = 1, in standardised units
 
 
 class Loops(NamedTuple):
@@ -67,16 +68,22 @@ def loops_of(layout: Layout) -> Loops:
 def turned(
     loops: Loops, layout: Layout, S: np.ndarray, theta: np.ndarray, rng: np.random.Generator
 ) -> np.ndarray:
-    """Parameters whose loops are fitted to S from random columns, the noise scaled to match."""
+    """Parameters whose loops are fitted to S from random columns, the noise scaled to match.
+
+    Loops with a column that lost its own variable, as those of other graphs do, stay as given.
+    """
     found = fitted_columns(loops, S, rng.standard_normal(len(loops.variable)))
-    result = theta.copy()
     own = loops.parameter < 0
-    scale = np.repeat(found[own], np.diff(loops.column_ptr))
-    result[loops.parameter[~own]] = -found[~own] / scale[~own]
+    loop = np.repeat(np.arange(len(loops.loop_ptr) - 1), np.diff(loops.loop_ptr))
+    lost = np.isin(loop, loop[~(np.abs(found[own]) > SMALLEST_OWN)])
+    scale = np.where(lost, 1.0, found[own])
+    change = np.repeat(~lost, np.diff(loops.column_ptr)) & ~own
+    result = theta.copy()
+    result[loops.parameter[change]] = (-found / np.repeat(scale, np.diff(loops.column_ptr)))[change]
     _, Gamma, variances, _ = layout.scatter(theta)
+    total = (variances + (Gamma**2).sum(axis=0))[loops.heads]
     ratio = np.ones(len(S))
-    total = variances + (Gamma**2).sum(axis=0)
-    ratio[loops.heads] = 1 / (np.abs(found[own]) * np.sqrt(total[loops.heads]))
+    ratio[loops.heads] = np.where(lost, 1.0, 1 / (np.abs(scale) * np.sqrt(total)))
     noise = layout.kind != EDGE
     result[noise] *= layout.units(ratio)[noise]
     return result
