@@ -6,13 +6,13 @@
     python benchmarks/compatibility.py self
     python benchmarks/compatibility.py turned
 
-`race` times both on the same draws, in turn, and compares discrepancies: recovered graphs are
-the reference itself, and copies with p/4 and p/2 edges changed and about 30 % of the latents
-dropped. `hard` compares discrepancies where several optima are common, unrelated graphs
-among them. `speed` times one whole evaluation (20 draws, both directions, 5 starts). `self`
-evaluates 50 protocol graphs against themselves. `turned` evaluates protocol graphs of 10 to 100
-variables against equivalent graphs with their loops turned around, whose parameters are not
-known in advance.
+`race` takes the processor time of both on the same draws, in turn, and compares discrepancies:
+recovered graphs are the reference itself, and copies with p/4 and p/2 edges changed and about
+30 % of the latents dropped. `hard` compares discrepancies where several optima are common,
+unrelated graphs among them. `speed` times one whole evaluation (20 draws, both directions, 5
+starts). `self` evaluates 50 protocol graphs against themselves. `turned` evaluates protocol
+graphs of 10 to 100 variables against equivalent graphs with their loops turned around, whose
+parameters are not known in advance.
 """
 
 from __future__ import annotations
@@ -91,10 +91,10 @@ def changed(graph: LatentGraph, rng: np.random.Generator, changes: int) -> Laten
     return LatentGraph(directed, graph.children[rng.random(graph.n_latent) >= 0.3])
 
 
-def timed(function, *arguments):
-    start = perf_counter()
+def timed(function, *arguments, clock=perf_counter):
+    start = clock()
     value = function(*arguments)
-    return value, perf_counter() - start
+    return value, clock() - start
 
 
 def ours(model: LinearSCM, graph: LatentGraph) -> float:
@@ -116,12 +116,12 @@ def race(options: argparse.Namespace) -> None:
             graph = random_graph(options.p, 4, 0.2, rng)
             other = changed(graph, rng, changes) if changes else graph
             for source, target in ((graph, other), (other, graph)):
-                for draw in range(options.draws):
+                for draw in range(options.draws or 5):
                     model = random_scm(source, rng)
                     if draw == 0:  # compile, and build the tables of the graph
                         ours(model, target)
-                    a, seconds = timed(ours, model, target)
-                    b, other_seconds = timed(plain, model, target)
+                    a, seconds = timed(ours, model, target, clock=process_time)
+                    b, other_seconds = timed(plain, model, target, clock=process_time)
                     rows.append((a, b, seconds, other_seconds))
         a, b, mine, theirs = np.array(rows).T
         print(
@@ -157,10 +157,12 @@ def speed(options: argparse.Namespace) -> None:
         others["unrelated"] = random_graph(options.p, 4, 0.2, rng)
     for name, other in others.items():
         used = process_time()
-        result, seconds = timed(lambda g=other: compatibility(graph, g, n_jobs=options.jobs))
+        result, seconds = timed(
+            lambda g=other: compatibility(graph, g, draws=options.draws or 20, n_jobs=options.jobs)
+        )
         used = process_time() - used
         print(
-            f"p {options.p}, {graph.n_latent} latents, {name}: {seconds:.1f} s with "
+            f"p {options.p}, {graph.n_latent} latents, {name}, {count} draws: {seconds:.1f} s with "
             f"{options.jobs} threads ({used:.1f} s of processor time), total "
             f"{result.total:.4f}, {result.forward_status.name}, {result.reverse_status.name}",
             flush=True,
@@ -194,7 +196,7 @@ def with_turned_loops(graph: LatentGraph, rng: np.random.Generator) -> LatentGra
 
 
 def turned(options: argparse.Namespace) -> None:
-    totals = []
+    totals, draws = [], options.draws or 5
     for p in (10, 20, 40, 60, 100):
         for ratio in range(4):
             for k in range(options.graphs):
@@ -202,9 +204,9 @@ def turned(options: argparse.Namespace) -> None:
                 graph = random_graph(p, 4, ratio / 10, rng)
                 other = with_turned_loops(graph, rng)
                 if other is not None:
-                    totals.append(compatibility(graph, other, draws=options.draws).total)
+                    totals.append(compatibility(graph, other, draws=draws).total)
     print(
-        f"{len(totals)} graphs against turned loops, {options.draws} draws each way: "
+        f"{len(totals)} graphs against turned loops, {draws} draws each way: "
         f"{sum(total > 1e-6 for total in totals)} totals above 1e-6, largest {max(totals):.2g}"
     )
 
@@ -216,7 +218,7 @@ def main() -> None:
     parser.add_argument("what", choices=["race", "hard", "speed", "self", "turned"])
     parser.add_argument("--p", type=int, default=None)
     parser.add_argument("--graphs", type=int, default=4)
-    parser.add_argument("--draws", type=int, default=5)
+    parser.add_argument("--draws", type=int, default=None)
     parser.add_argument("--pairs", type=int, default=300)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--wrong", action="store_true")
