@@ -157,8 +157,9 @@ def speed(options: argparse.Namespace) -> None:
         others["unrelated"] = random_graph(options.p, 4, 0.2, rng)
     for name, other in others.items():
         used = process_time()
+        count, jobs = options.draws or 20, options.jobs
         result, seconds = timed(
-            lambda g=other: compatibility(graph, g, draws=options.draws or 20, n_jobs=options.jobs)
+            lambda g=other, k=count, j=jobs: compatibility(graph, g, draws=k, n_jobs=j)
         )
         used = process_time() - used
         print(
