@@ -11,6 +11,7 @@ import typer
 
 from loopscm.cli.compare import read_graph
 from loopscm.cli.files import edge_list, read_stats, write_atomically
+from loopscm.cli.meter import Bar
 from loopscm.errors import LoopscmError
 from loopscm.fitting import Fit, fit, score
 from loopscm.graph import LatentGraph
@@ -28,11 +29,14 @@ def fit_or_learn(
     output: Annotated[
         Path | None, typer.Option(help="Write the graph here (.tsv or .json).")
     ] = None,
-    method: Annotated[str, typer.Option(help="How to learn.")] = "paper",
+    method: Annotated[
+        str, typer.Option(help="How to learn: search, paper, bernoulli, or concrete.")
+    ] = "search",
     penalty: Annotated[Penalty, typer.Option(help="What a graph costs.")] = "structural",
     max_latents: Annotated[int | None, typer.Option(min=0, help="Most latents to learn.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of all random numbers.")] = 0,
     time_limit: Annotated[float | None, typer.Option(help="Seconds to learn at most.")] = None,
+    jobs: Annotated[int, typer.Option(help="Threads to learn with; -1 for all cores.")] = 1,
     center: Annotated[bool, typer.Option(help="Remove the columns' means.")] = True,
 ) -> None:
     """Learn a causal graph from a table, or fit the graph given with --graph.
@@ -43,7 +47,7 @@ def fit_or_learn(
     try:
         stats = read_stats(data, center=center)
         if graph is None:
-            result = _learned(stats, method, penalty, max_latents, seed, time_limit)
+            result = _learned(stats, method, penalty, max_latents, seed, time_limit, jobs)
         else:
             result = fit(stats, _ordered(read_graph(graph), stats.names))
         value = score(stats, result.scm.graph, penalty=penalty)
@@ -62,13 +66,17 @@ def _learned(
     max_latents: int | None,
     seed: int,
     time_limit: float | None,
+    jobs: int,
 ) -> Fit:
-    from loopscm.learning import learn
+    from loopscm.learning import LearnStatus, learn
 
-    found = learn(
-        stats, method=method, penalty=penalty, max_latents=max_latents, seed=seed,
-        time_limit=time_limit,
-    )  # fmt: skip
+    with Bar() as progress:
+        found = learn(
+            stats, method=method, penalty=penalty, max_latents=max_latents, seed=seed,
+            time_limit=time_limit, n_jobs=jobs, progress=progress,
+        )  # fmt: skip
+    if found.status is not LearnStatus.FINISHED:
+        typer.echo(found.status.value, err=True)
     return fit(stats, found.graph, start=found.scm)
 
 

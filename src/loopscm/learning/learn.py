@@ -20,7 +20,7 @@ from loopscm.stats import GaussianStats
 def learn(
     stats: GaussianStats,
     *,
-    method: str = "paper",
+    method: str = "search",
     penalty: Penalty = "structural",
     max_latents: int | None = None,
     seed: int | np.random.Generator = 0,
@@ -35,18 +35,20 @@ def learn(
     Parameters
     ----------
     stats : what is known of the data.
-    method : "paper", the published procedure with the published settings, is the default
-        until this library's own search exists. It is "bernoulli" when `max_latents` is 0 and
+    method : "search", the default, is a discrete local search restarted by kicks. "paper" is the
+        published procedure with the published settings: "bernoulli" when `max_latents` is 0 and
         "concrete" otherwise; these two take other `settings` as well.
     penalty : "structural" or "dimension". The gate methods search with the structural one,
         whose expectation is closed, and use this one to compare and report candidates.
-    max_latents : upper bound on latents. None lets the method choose: the gate methods take
-        the published 2⌊p·ratio + ½⌋ + 1 with ratio 0.2.
+    max_latents : upper bound on latents. None lets the method choose: half the variables plus
+        two for "search", the published 2⌊p·ratio + ½⌋ + 1 with ratio 0.2 for the gate methods.
     seed : of all random numbers; the same seed gives the same result for any `n_jobs`.
-    time_limit : in seconds, after which the best graph so far is returned.
-    n_jobs : threads; -1 for all cores.
+    time_limit : in seconds, after which the best graph so far is returned. An interrupt
+        (Ctrl-C) does the same for "search".
+    n_jobs : threads; -1 for all cores. "search" uses as many as it has lanes, see its settings.
     progress : told of every step, see `loopscm._progress`.
-    settings : the method's own settings, such as `loopscm.gates.settings.GateSettings`.
+    settings : the method's own settings: `loopscm.search.SearchSettings` or
+        `loopscm.gates.settings.GateSettings`.
     resume : `state` of an earlier result of the same method on the same data, to go on from.
     """
     if not isinstance(stats, GaussianStats):
@@ -58,6 +60,11 @@ def learn(
     as_choice(penalty, "penalty", get_args(Penalty))
     if max_latents is not None:
         max_latents = as_integer(max_latents, "max_latents", minimum=0)
+    if progress is not None and not hasattr(progress, "advance"):
+        raise OptionError(
+            "progress must have the methods start, advance, and finish of `loopscm._progress`, "
+            f"got {type(progress).__name__}."
+        )
     if time_limit is not None:
         time_limit = as_real(time_limit, "time_limit", minimum=0.0)
     as_generator(seed)

@@ -12,6 +12,7 @@ from loopscm.learning.result import LearnResult
 Method = Callable[[Request], LearnResult]
 
 _HOMES = {
+    "search": ("loopscm.learning.search_method", "discrete"),
     "paper": ("loopscm.learning.gate_methods", "paper"),
     "bernoulli": ("loopscm.learning.gate_methods", "bernoulli"),
     "concrete": ("loopscm.learning.gate_methods", "concrete"),

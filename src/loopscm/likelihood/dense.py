@@ -15,7 +15,7 @@ PANEL = 32  # columns factorised by plain loops before a matrix product updates 
 
 
 @kernel
-def _cholesky_loops(M: np.ndarray, start: int, stop: int) -> bool:
+def cholesky_loops(M: np.ndarray, start: int, stop: int) -> bool:
     """Factorise M[start:stop, start:stop] in place, lower triangle, row by row."""
     for i in range(start, stop):
         for j in range(start, i):
@@ -48,7 +48,7 @@ def cholesky(M: np.ndarray) -> bool:
             for i in range(start, size):
                 for j in range(start, min(i + 1, stop)):
                     M[i, j] -= update[i - start, j - start]
-        if not _cholesky_loops(M, start, stop):
+        if not cholesky_loops(M, start, stop):
             return False
         if stop < size:
             inverse = _lower_inverse(M, start, stop)
@@ -115,13 +115,10 @@ def cholesky_solve(factor: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 @kernel
-def spd_inverse(M: np.ndarray) -> tuple[bool, float, np.ndarray]:
-    """(success, log det, inverse) of a symmetric positive definite matrix."""
-    size = M.shape[0]
-    factor = M.copy()
+def _factor_inverse(factor: np.ndarray) -> tuple[float, np.ndarray]:
+    """(log det, inverse) of the matrix with this Cholesky factor."""
+    size = factor.shape[0]
     inverse = np.zeros((size, size))
-    if not cholesky(factor):
-        return False, 0.0, inverse
     log_det = 0.0
     for i in range(size):
         log_det += 2.0 * np.log(factor[i, i])
@@ -135,6 +132,26 @@ def spd_inverse(M: np.ndarray) -> tuple[bool, float, np.ndarray]:
     for i in range(size):
         for j in range(i):
             inverse[j, i] = inverse[i, j]
+    return log_det, inverse
+
+
+@kernel
+def spd_inverse(M: np.ndarray) -> tuple[bool, float, np.ndarray]:
+    """(success, log det, inverse) of a symmetric positive definite matrix."""
+    factor = M.copy()
+    if not cholesky(factor):
+        return False, 0.0, np.zeros(M.shape)
+    log_det, inverse = _factor_inverse(factor)
+    return True, log_det, inverse
+
+
+@kernel
+def small_spd_inverse(M: np.ndarray) -> tuple[bool, float, np.ndarray]:
+    """The same for small matrices, by loops alone: less to compile into a caller."""
+    factor = M.copy()
+    if not cholesky_loops(factor, 0, M.shape[0]):
+        return False, 0.0, np.zeros(M.shape)
+    log_det, inverse = _factor_inverse(factor)
     return True, log_det, inverse
 
 
