@@ -11,6 +11,7 @@ from scipy.optimize import minimize
 import oracle
 from loopscm import GaussianStats, LatentGraph, LinearSCM, Status, fit
 from loopscm.fitting.driver import minimise_blocks, starting_point
+from loopscm.fitting.newton import Limits
 from loopscm.likelihood import gaussian
 from loopscm.likelihood.factorised import block_values, tables_of
 from loopscm.likelihood.layout import layout_of
@@ -98,7 +99,7 @@ def test_a_cold_start_leaves_the_noise_floor_for_a_better_optimum(seed):
         np.zeros((0, 0)),
     )
     start = starting_point(tables, S)[None]
-    options = (gaussian.LIKELIHOOD, 1e-10, 1e-11, 500, False)
+    options = (gaussian.LIKELIHOOD, 1e-10, Limits(1e-11, 500), False)
     first, *_ = minimise_blocks(tables, S, empty, start, *options)
     value = block_values(tables, S, empty, first, gaussian.LIKELIHOOD).sum()
     cold, best = fit(stats, model.graph), fit(stats, model.graph, start=model)

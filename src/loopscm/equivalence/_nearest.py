@@ -17,7 +17,7 @@ import numpy as np
 from loopscm.equivalence._family import Family, Matrix, Vector
 from loopscm.fitting.driver import minimise_blocks, starting_point
 from loopscm.fitting.fit import NOISE_FLOOR
-from loopscm.fitting.newton import BUDGET_SPENT, CONVERGED
+from loopscm.fitting.newton import BUDGET_SPENT, CONVERGED, Limits
 from loopscm.likelihood import factorised
 from loopscm.likelihood.gaussian import LIKELIHOOD, SYMMETRIC, precision
 from loopscm.scm import LinearSCM
@@ -31,7 +31,7 @@ TOLERANCE, FINE_TOLERANCE, SMALL, LARGE = 1e-7, 1e-12, 1e-5, 40
 
 # Likelihood optima only start descents of J, so they need not be sharp; those of one
 # component that differ by less than SAME_OPTIMUM count as one.
-LOCAL_TOLERANCE, LOCAL_ITERATIONS, SAME_OPTIMUM = 1e-7, 25, 1e-5
+LOCAL_LIMITS, SAME_OPTIMUM = Limits(1e-7, 25, 1e-6), 1e-5
 # For graphs up to so many variables: likelihood starts of every component, and whole random
 # points of J, for each further start. Many where they cost nothing; large graphs get
 # fewer of the first, and none of the second, because with many components one such point
@@ -45,12 +45,10 @@ SPREADS = (0.5, 1.5)
 TURNED_SHARE, TURNED_FIRST = 0.7, 8
 # Exchanges weighed in each further start.
 EXCHANGES = 8
-# A descent runs in stretches of this many iterations. It ends when one stretch gains less
-# than is worth its time (flat valleys towards noise variances of zero go on for ever), or
-# when it would take more than PATIENCE such stretches to come below the best value so far.
-STRETCH, PATIENCE = 15, 4.0
 REVIVALS = 3  # descents of one start, at most
-NEGLIGIBLE_SMALL, NEGLIGIBLE_LARGE = 1e-9, 2e-7  # for large graphs a share of J
+# Gain of two steps in a row at which a descent ends above SMALL: flat valleys towards noise
+# variances of zero or infinite coefficients go on for ever.
+NEGLIGIBLE, NEGLIGIBLE_SMALL = 1e-9, 1e-10
 
 _NO_INVERSE = np.zeros((0, 0))
 
@@ -92,7 +90,7 @@ class _Search:
         f = self.family
         found, *_ = minimise_blocks(
             f.local_tables, self.S, _NO_INVERSE, theta[None], LIKELIHOOD,
-            NOISE_FLOOR, LOCAL_TOLERANCE, LOCAL_ITERATIONS, False,
+            NOISE_FLOOR, LOCAL_LIMITS, False,
         )  # fmt: skip
         return found, factorised.block_values(
             f.local_tables, self.S, _NO_INVERSE, found, LIKELIHOOD
@@ -130,31 +128,29 @@ class _Search:
 
     def _descended(self, theta: Vector) -> Vector:
         """The local optimum of J below a point, given up where it looks hopeless midway."""
-        f = self.family
-        theta, value, spent, outcome = theta[f.order], np.inf, 0, BUDGET_SPENT
+        f, constant = self.family, 0.5 * len(self.S)
         large = len(self.S) > LARGE
-        tolerance = TOLERANCE if large else FINE_TOLERANCE
-        while spent < self.max_iterations and outcome == BUDGET_SPENT:
-            limit = min(STRETCH, self.max_iterations - spent)
-            theta, outcomes, _, trace = minimise_blocks(
-                f.whole_tables, self.S, self.inverse, theta[None], SYMMETRIC,
-                NOISE_FLOOR, tolerance, limit, False,
-            )  # fmt: skip
-            outcome, spent = int(outcomes[0]), spent + limit
-            value = max(float(trace[-1]) - 0.5 * len(self.S), 0.0)
-            if value < SMALL and tolerance == TOLERANCE:
-                tolerance, outcome = FINE_TOLERANCE, BUDGET_SPENT
-                continue
-            gain = float(trace[0] - trace[-1])
-            least = NEGLIGIBLE_LARGE * value if large else NEGLIGIBLE_SMALL
-            if value > SMALL and gain < least and outcome == BUDGET_SPENT:
-                outcome = CONVERGED
-            if value - PATIENCE * gain > self.value:
-                break
+        first = Limits(
+            TOLERANCE if large else FINE_TOLERANCE, self.max_iterations,
+            NEGLIGIBLE if large else NEGLIGIBLE_SMALL, self.value + constant,
+        )  # fmt: skip
+        theta, value, outcome, spent = self._minimised(theta[f.order], first)
+        if value < SMALL and spent < self.max_iterations:
+            fine = Limits(FINE_TOLERANCE, self.max_iterations - spent)
+            theta, value, outcome, _ = self._minimised(theta, fine)
         back = np.empty_like(theta)
         back[f.order] = theta
         self.keep(back, value, outcome == CONVERGED)
         return back
+
+    def _minimised(self, theta: Vector, limits: Limits) -> tuple[Vector, float, int, int]:
+        """(parameters, J, outcome, iterations) of a descent of J, all in one block."""
+        found, outcomes, iterations, trace = minimise_blocks(
+            self.family.whole_tables, self.S, self.inverse, theta[None], SYMMETRIC,
+            NOISE_FLOOR, limits, False,
+        )  # fmt: skip
+        value = max(float(trace[-1]) - 0.5 * len(self.S), 0.0)
+        return found, value, int(outcomes[0]), int(iterations[0])
 
     @property
     def done(self) -> bool:

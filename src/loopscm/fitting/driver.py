@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from loopscm._compile import entry, kernel
-from loopscm.fitting.newton import minimise
+from loopscm.fitting.newton import Limits, minimise
 from loopscm.fitting.restart import LARGE, RESTARTS, another_start, is_suspect
 from loopscm.fitting.start import cold_start
 from loopscm.likelihood.dense import cholesky
@@ -49,8 +49,7 @@ def minimise_blocks(
     starts: np.ndarray,
     weights: tuple,
     floor: float,
-    tolerance: float,
-    max_iterations: int,
+    limits: Limits,
     restarts: bool,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """(parameters, outcome of each block, iterations of each, trace of the total objective).
@@ -64,7 +63,7 @@ def minimise_blocks(
     theta = np.empty(starts.shape[1])
     outcomes = np.empty(count, np.int64)
     iterations = np.zeros(count, np.int64)
-    trace = np.zeros(max_iterations + 1)
+    trace = np.zeros(limits.max_iterations + 1)
     path = trace
     longest = 0
     for b in range(count):
@@ -77,7 +76,7 @@ def minimise_blocks(
         for k in range(given + extra):
             if k == 1 and weights[1] == 0.0:
                 bound = _best_possible(block.S, block.heads)
-            if k >= 1 and best - bound < tolerance:
+            if k >= 1 and best - bound < limits.tolerance:
                 break
             if k < given:
                 start = starts[k, first:last]
@@ -87,15 +86,13 @@ def minimise_blocks(
                 )
             else:
                 break
-            found, value, outcome, values = minimise(
-                block, start, weights, floor, tolerance, max_iterations
-            )
+            found, value, outcome, values = minimise(block, start, weights, floor, limits)
             if value < best or k == 0:
                 best, outcomes[b], iterations[b] = value, outcome, values.shape[0] - 1
                 for a in range(found.shape[0]):
                     theta[first + a] = found[a]
                 path = values
         longest = max(longest, iterations[b])
-        for k in range(max_iterations + 1):
+        for k in range(limits.max_iterations + 1):
             trace[k] += path[min(k, iterations[b])]
     return theta, outcomes, iterations, trace[: longest + 1]

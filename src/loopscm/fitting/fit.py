@@ -11,7 +11,7 @@ from loopscm._checks import as_choice, as_generator, as_integer, as_real, listed
 from loopscm.errors import DataError, GraphError, OptionError, ParameterError
 from loopscm.fitting.bounded import refuse_unbounded
 from loopscm.fitting.driver import minimise_blocks, starting_point
-from loopscm.fitting.newton import BUDGET_SPENT, STALLED
+from loopscm.fitting.newton import BUDGET_SPENT, STALLED, Limits
 from loopscm.fitting.result import Fit, Status
 from loopscm.graph import LatentGraph
 from loopscm.likelihood import factorised, gaussian
@@ -71,7 +71,7 @@ def fit(
     if start is not None:
         _check_start(start, graph)
     refuse_unbounded(stats, graph)
-    options = (noise_floor, tolerance, max_iterations)
+    options = (noise_floor, Limits(tolerance, max_iterations))
     if objective == "likelihood":
         layout = layout_of(graph)
         theta = _starting_points(stats, layout, start, noise_floor, starts, rng)
@@ -156,7 +156,7 @@ def _minimise(
     layout: Layout,
     weights: tuple[float, float],
     starts: Matrix,
-    options: tuple[float, float, int],
+    options: tuple[float, Limits],
     *,
     restarts: bool = False,
 ) -> Fit:

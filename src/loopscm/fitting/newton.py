@@ -8,6 +8,8 @@ sign of det A: across det A = 0 lies another valley of the likelihood, usually a
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from loopscm._compile import kernel, merged
@@ -18,13 +20,25 @@ from loopscm.likelihood.kinds import COVARIANCE, EDGE, LOADING, VARIANCE
 NATURAL, LOG, HELD = 0, 1, 2  # coordinates of a parameter
 SMALL_SHARE = 0.1  # of Ψ_jj, below which a variance is its own coordinate
 LOG_SHARE = 0.1  # of √Ψ_jj, above which a loading on j moves on the log scale
-CONVERGED, STALLED, BUDGET_SPENT = 0, 1, 2
+CONVERGED, STALLED, BUDGET_SPENT, GIVEN_UP = 0, 1, 2, 3
 
 CHORD_STEPS = 2  # steps with one factor beyond the first
 
 # Levenberg damping, relative to the diagonal of the Hessian in standardised units.
 FIRST_DAMPING, SMALL_DAMPING = 1e-3, 1e-3
 SMALLEST_DAMPING, SMALLEST_RISE, LARGEST_DAMPING = 1e-10, 1e-8, 1e12
+
+# Steps whose gains are compared to foresee the end of a descent, and the safety factor on it.
+WINDOW, PATIENCE = 3, 2.0
+
+
+class Limits(NamedTuple):
+    """When a descent ends."""
+
+    tolerance: float  # an almost undamped step predicts less
+    max_iterations: int
+    negligible: float = -np.inf  # two steps in a row gain less
+    rival: float = np.inf  # the objective is not expected to come below
 
 
 @merged
@@ -115,6 +129,42 @@ def _hessian_to_chart(
             H[a, b] *= left * right
         if chart[a] == LOG:
             H[a, a] += slope[a]
+
+
+@merged
+def _lift_dead_latents(block: Block, H: np.ndarray, chart: np.ndarray) -> None:
+    """Make the Hessian definite in the small loadings of each latent, in place.
+
+    Loadings near zero are near a saddle point. Without this the damping that one dead latent
+    needs would slow down all other parameters; with it they leave the saddle by doubling.
+    """
+    kind, row = block.kind, block.row
+    first = 0
+    while first < kind.shape[0]:
+        last = first + 1
+        if kind[first] == LOADING:
+            while kind[last] == LOADING and row[last] == row[first]:
+                last += 1
+            if not _is_definite(H, chart, first, last):
+                for a in range(first, last):
+                    if chart[a] == NATURAL:
+                        H[a, a] = abs(H[a, a])
+                        for b in range(first, last):
+                            if b != a and chart[b] == NATURAL:
+                                H[a, a] += 2.0 * abs(H[a, b])
+        first = last
+
+
+@kernel
+def _is_definite(H: np.ndarray, chart: np.ndarray, first: int, last: int) -> bool:
+    """Whether the part of H for the natural coordinates in first:last is positive definite."""
+    part = np.zeros((last - first, last - first))
+    for a in range(first, last):
+        part[a - first, a - first] = H[a, a] if chart[a] == NATURAL else 1.0
+        for b in range(first, a):
+            if chart[a] == NATURAL and chart[b] == NATURAL:
+                part[a - first, b - first] = H[a, b]
+    return cholesky(part)
 
 
 @kernel
@@ -222,19 +272,34 @@ def _feasible_start(block: Block, start: np.ndarray, weights: tuple) -> Point:
     return point
 
 
+@kernel
+def _slow(trace: np.ndarray, count: int, negligible: float) -> bool:
+    """Whether the last two steps gained next to nothing."""
+    return count >= 2 and max(
+        trace[count - 2] - trace[count - 1], trace[count - 1] - trace[count]
+    ) < negligible
+
+
+@kernel
+def _hopeless(trace: np.ndarray, count: int, rival: float) -> bool:
+    """Whether gains that go on shrinking as they do would end above a rival value."""
+    if count < 2 * WINDOW or trace[count] <= rival:
+        return False
+    last = trace[count - WINDOW] - trace[count]
+    before = trace[count - 2 * WINDOW] - trace[count - WINDOW]
+    return last < before and trace[count] - PATIENCE * last * last / (before - last) > rival
+
+
 @merged
 def minimise(
     block: Block,
     start: np.ndarray,
     weights: tuple,
     floor: float,
-    tolerance: float,
-    max_iterations: int,
+    limits: Limits,
 ) -> tuple[np.ndarray, float, int, np.ndarray]:
-    """(parameters, value, outcome, trace) of the objective forward·f + reverse·h.
-
-    Stops when an almost undamped step predicts a decrease below `tolerance`.
-    """
+    """(parameters, value, outcome, trace) of the objective forward·f + reverse·h."""
+    tolerance, max_iterations = limits.tolerance, limits.max_iterations
     kind, own = block.kind, block.head + (block.kind.shape[0] - block.heads)  # variances come last
     point = _feasible_start(block, start, weights)
     trace = np.full(max_iterations + 1, point.value)
@@ -247,6 +312,7 @@ def minimise(
         g = _to_chart(own, chart, scale, share, natural)
         H = hessian(block, point, weights[0], weights[1])
         _hessian_to_chart(H, own, chart, scale, share, natural, g)
+        _lift_dead_latents(block, H, chart)
         candidate = point
         gain, predicted, promise = -1.0, 0.0, -1.0
         while damping < LARGEST_DAMPING:
@@ -273,6 +339,12 @@ def minimise(
         trace[count] = point.value
         if predicted < tolerance and damping <= SMALL_DAMPING:
             outcome = CONVERGED
+            break
+        if _slow(trace, count, limits.negligible):
+            outcome = CONVERGED
+            break
+        if _hopeless(trace, count, limits.rival):
+            outcome = GIVEN_UP
             break
         if gain > 0.75 * predicted or predicted < tolerance:
             damping = max(damping / 8.0, SMALLEST_DAMPING)
