@@ -27,7 +27,8 @@ Vector = NDArray[np.float64]
 class Family:
     """A graph with its parameters in two orders: by component, and all in one block.
 
-    `order` takes a vector from the first order to the second.
+    `order` takes a vector from the first order to the second, `noise_order` to that of `noise`,
+    the graph without its edges, whose blocks are sets of siblings.
     """
 
     graph: LatentGraph
@@ -37,6 +38,9 @@ class Family:
     whole_tables: factorised.Tables
     loops: Loops
     order: NDArray[np.intp]
+    noise: Layout
+    noise_tables: factorised.Tables
+    noise_order: NDArray[np.intp]
 
     def block(self, b: int) -> slice:
         """The parameters of component b in the order by component."""
@@ -58,13 +62,7 @@ class Family:
 
     def kicked(self, theta: Vector, rng: np.random.Generator) -> Vector:
         """Parameters by component with all loadings drawn anew, and noise to hold them."""
-        kind = self.local.kind
-        result = theta.copy()
-        loadings = kind == LOADING
-        count = int(loadings.sum())
-        result[loadings] = rng.uniform(0.1, 0.8, count) * rng.choice((-1.0, 1.0), count)
-        result[kind == VARIANCE] = np.maximum(result[kind == VARIANCE], 0.1)
-        return result
+        return kicked(self.local, theta, rng)
 
     def turned(self, theta: Vector, S: Matrix, rng: np.random.Generator) -> Vector:
         """Parameters by component with all loops fitted anew, on any side of det A = 0."""
@@ -118,6 +116,16 @@ class Family:
         return theta
 
 
+def kicked(layout: Layout, theta: Vector, rng: np.random.Generator) -> Vector:
+    """Parameters with all loadings drawn anew, and noise to hold them."""
+    kind, result = layout.kind, theta.copy()
+    loadings = kind == LOADING
+    count = int(loadings.sum())
+    result[loadings] = rng.uniform(0.1, 0.8, count) * rng.choice((-1.0, 1.0), count)
+    result[kind == VARIANCE] = np.maximum(result[kind == VARIANCE], 0.1)
+    return result
+
+
 def matched_latents(left: LatentGraph, right: LatentGraph) -> list[tuple[int, int]]:
     """Pairs (latent of left, latent of right) with the most similar sets of children.
 
@@ -141,10 +149,19 @@ def matched_latents(left: LatentGraph, right: LatentGraph) -> list[tuple[int, in
 def family_of(graph: LatentGraph) -> Family:
     """The family of a graph."""
     local, whole = layout_of(graph), layout_of(graph, whole=True)
-    order = np.empty(local.size, np.intp)
-    order[_sorted_parameters(whole)] = _sorted_parameters(local)
+    noise = layout_of(
+        LatentGraph(np.zeros_like(graph.directed), graph.children, graph.names, graph.bidirected)
+    )
+    sorted_local = _sorted_parameters(local)
+    order, noise_order = np.empty(local.size, np.intp), np.empty(noise.size, np.intp)
+    order[_sorted_parameters(whole)] = sorted_local
+    of_noise = sorted_local[local.kind[sorted_local] != EDGE]
+    noise_order[_sorted_parameters(noise)] = of_noise
     tables = factorised.tables_of(local), factorised.tables_of(whole)
-    return Family(graph, local, whole, *tables, loops_of(local), order)
+    return Family(
+        graph, local, whole, *tables, loops_of(local), order,
+        noise, factorised.tables_of(noise), noise_order,
+    )  # fmt: skip
 
 
 def _sorted_parameters(layout: Layout) -> NDArray[np.intp]:

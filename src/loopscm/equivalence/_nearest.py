@@ -9,12 +9,13 @@ lowers J. Further starts take the exchanges that came closest, and random points
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 
 from loopscm.equivalence._family import Family, Matrix, Vector
+from loopscm.equivalence._siblings import Alternative, alternatives
 from loopscm.fitting.driver import minimise_blocks, starting_point
 from loopscm.fitting.fit import NOISE_FLOOR
 from loopscm.fitting.newton import BUDGET_SPENT, CONVERGED, Limits
@@ -45,6 +46,7 @@ SPREADS = (0.5, 1.5)
 TURNED_SHARE, TURNED_FIRST = 0.7, 8
 # Exchanges weighed in each further start.
 EXCHANGES = 8
+WORTH_TRYING = 0.05
 REVIVALS = 3  # descents of one start, at most
 # Gain of two steps in a row at which a descent ends above SMALL: flat valleys towards noise
 # variances of zero or infinite coefficients go on for ever.
@@ -76,6 +78,8 @@ class _Search:
     theta: Vector | None = None  # by component
     converged: bool = False
     starts: int = 0
+    known: list[Alternative] = field(default_factory=list)
+    known_at: float = np.nan
 
     def divergence(self, theta: Vector) -> float:
         """J at a parameter vector given by component; infinite outside the domain."""
@@ -95,6 +99,13 @@ class _Search:
         return found, factorised.block_values(
             f.local_tables, self.S, _NO_INVERSE, found, LIKELIHOOD
         )
+
+    def alternatives(self, rng: np.random.Generator) -> list[Alternative]:
+        """The other optima of the noise at the best point."""
+        if self.known_at != self.value:
+            self.known = alternatives(self.family, self.S, self.inverse, self.best(), rng)
+            self.known_at = self.value
+        return self.known
 
     def keep(self, theta: Vector, value: float, converged: bool) -> None:
         """Remember a point if it is the best."""
@@ -227,8 +238,14 @@ def _further(
     reached = search.divergence(assembled)
     yield assembled
     tried: set[tuple[int, float]] = set()
+    tried_noise: set[tuple[float, ...]] = set()
     local, whole = _effort(len(search.S))
     for _ in range(starts - 1):
+        other = _other_noise(search, rng, tried_noise)
+        if other is not None:
+            yield other
+            if len(search.S) > LARGE:
+                continue
         lowered = reached - search.value
         optima += [search.likelihood_optimum(_restart(search, rng)) for _ in range(local)]
         theta, pending = _exchanged(search, _best_of_components(family, optima), optima, tried)
@@ -243,6 +260,22 @@ def _further(
         reached = min(value, reached)
         for k in range(whole):
             yield family.random_parameters(rng, rng.choice(SPREADS) if k % 2 else SPREADS[0])
+
+
+def _other_noise(
+    search: _Search, rng: np.random.Generator, tried: set[tuple[float, ...]]
+) -> Vector | None:
+    """The best point with sets of siblings at other optima: all that lower J, or the closest."""
+    found = search.alternatives(rng)
+    found = [other for other in found if other.name not in tried and other.rise < WORTH_TRYING]
+    if not found:
+        return None
+    theta = search.best().copy()
+    chosen = [other for other in reversed(found) if other.rise < 0] or found[:1]
+    for other in chosen:
+        theta[other.places] = other.values
+        tried.add(other.name)
+    return theta
 
 
 def _restart(search: _Search, rng: np.random.Generator) -> Vector:

@@ -31,7 +31,10 @@ def tables_of(layout: Layout) -> Tables:
 
 @kernel
 def take_block(tables: Tables, S: np.ndarray, inverse: np.ndarray, b: int) -> Block:
-    """Block b with its share of S; `inverse` is S⁻¹ for the reverse divergence, else empty."""
+    """Block b with its share of S and, for the reverse divergence, of S⁻¹, else empty.
+
+    The reverse divergence is a sum over blocks only if there are no edges between them.
+    """
     nodes = tables.nodes[tables.node_ptr[b] : tables.node_ptr[b + 1]]
     first, last = tables.par_ptr[b], tables.par_ptr[b + 1]
     size = nodes.shape[0]
@@ -39,9 +42,14 @@ def take_block(tables: Tables, S: np.ndarray, inverse: np.ndarray, b: int) -> Bl
     for i in range(size):
         for j in range(size):
             part[i, j] = S[nodes[i], nodes[j]]
+    heads = tables.n_heads[b] if inverse.shape[0] > 0 else 0
+    inverse_part = np.empty((heads, heads))
+    for i in range(heads):
+        for j in range(heads):
+            inverse_part[i, j] = inverse[nodes[i], nodes[j]]
     return Block(
         part,
-        inverse,
+        inverse_part,
         tables.n_heads[b],
         tables.n_latents[b],
         tables.kind[first:last],
