@@ -28,7 +28,8 @@ class Family:
     """A graph with its parameters in two orders: by component, and all in one block.
 
     `order` takes a vector from the first order to the second, `noise_order` to that of `noise`,
-    the graph without its edges, whose blocks are sets of siblings.
+    the graph of just `siblings`, variables with correlated noise, without its edges: each of
+    its blocks is a set of siblings.
     """
 
     graph: LatentGraph
@@ -38,6 +39,7 @@ class Family:
     whole_tables: factorised.Tables
     loops: Loops
     order: NDArray[np.intp]
+    siblings: NDArray[np.intp]
     noise: Layout
     noise_tables: factorised.Tables
     noise_order: NDArray[np.intp]
@@ -149,18 +151,23 @@ def matched_latents(left: LatentGraph, right: LatentGraph) -> list[tuple[int, in
 def family_of(graph: LatentGraph) -> Family:
     """The family of a graph."""
     local, whole = layout_of(graph), layout_of(graph, whole=True)
+    siblings = np.flatnonzero(graph.children.any(axis=0) | graph.bidirected.any(axis=0))
     noise = layout_of(
-        LatentGraph(np.zeros_like(graph.directed), graph.children, graph.names, graph.bidirected)
+        LatentGraph(
+            np.zeros((len(siblings), len(siblings))),
+            graph.children[:, siblings],
+            bidirected=graph.bidirected[np.ix_(siblings, siblings)],
+        )
     )
     sorted_local = _sorted_parameters(local)
     order, noise_order = np.empty(local.size, np.intp), np.empty(noise.size, np.intp)
     order[_sorted_parameters(whole)] = sorted_local
-    of_noise = sorted_local[local.kind[sorted_local] != EDGE]
-    noise_order[_sorted_parameters(noise)] = of_noise
+    shared = (local.kind != EDGE) & np.isin(local.head, siblings)
+    noise_order[_sorted_parameters(noise)] = sorted_local[shared[sorted_local]]
     tables = factorised.tables_of(local), factorised.tables_of(whole)
     return Family(
         graph, local, whole, *tables, loops_of(local), order,
-        noise, factorised.tables_of(noise), noise_order,
+        siblings, noise, factorised.tables_of(noise), noise_order,
     )  # fmt: skip
 
 

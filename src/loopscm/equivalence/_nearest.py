@@ -32,7 +32,7 @@ TOLERANCE, FINE_TOLERANCE, SMALL, LARGE = 1e-7, 1e-12, 1e-5, 40
 
 # Likelihood optima only start descents of J, so they need not be sharp; those of one
 # component that differ by less than SAME_OPTIMUM count as one.
-LOCAL_LIMITS, SAME_OPTIMUM = Limits(1e-7, 25, 1e-6), 1e-5
+LOCAL_LIMITS, SAME_OPTIMUM = Limits(1e-5, 15, 1e-5), 1e-4
 # For graphs up to so many variables: likelihood starts of every component, and whole random
 # points of J, for each further start. Many where they cost nothing; large graphs get
 # fewer of the first, and none of the second, because with many components one such point
@@ -44,6 +44,8 @@ SPREADS = (0.5, 1.5)
 # Share of random likelihood starts whose loops are turned, and the number of such starts before
 # the first descent of J, from the first likelihood optima.
 TURNED_SHARE, TURNED_FIRST = 0.7, 8
+# Of the latter, so many are followed, those that differ by less than ALIKE once.
+TURNED_KEPT, ALIKE = 3, 1e-3
 # Exchanges weighed in each further start.
 EXCHANGES = 8
 WORTH_TRYING = 0.05
@@ -96,8 +98,12 @@ class _Search:
             f.local_tables, self.S, _NO_INVERSE, theta[None], LIKELIHOOD,
             NOISE_FLOOR, LOCAL_LIMITS, False,
         )  # fmt: skip
-        return found, factorised.block_values(
-            f.local_tables, self.S, _NO_INVERSE, found, LIKELIHOOD
+        return found, self.likelihoods(found)
+
+    def likelihoods(self, theta: Vector) -> Vector:
+        """The likelihood of every component; infinite outside the domain."""
+        return factorised.block_values(
+            self.family.local_tables, self.S, _NO_INVERSE, theta, LIKELIHOOD
         )
 
     def alternatives(self, rng: np.random.Generator) -> list[Alternative]:
@@ -222,7 +228,7 @@ def _proposals(
     if family.has_loops:
         bases = [optima[k % len(optima)][0] for k in range(TURNED_FIRST)]
         turned = [family.turned(theta, search.S, rng) for theta in bases]
-        optima += [search.likelihood_optimum(theta) for theta in turned]
+        optima += [search.likelihood_optimum(theta) for theta in _best_distinct(search, turned)]
     yield from _further(search, starts, rng, optima)
 
 
@@ -296,6 +302,30 @@ def _restart(search: _Search, rng: np.random.Generator) -> Vector:
 def _effort(p: int) -> tuple[int, int]:
     """(random likelihood starts, random points of J) for each further start."""
     return next((local, whole) for size, local, whole in EFFORT if p <= size)
+
+
+def _best_distinct(search: _Search, starts: list[Vector]) -> list[Vector]:
+    """Starts assembled anew: of every component its best values that differ, a few of them."""
+    family = search.family
+    values = np.stack([search.likelihoods(theta) for theta in starts])
+    ranked = [_ranked(column) for column in values.T]
+    result: list[Vector] = []
+    for k in range(min(TURNED_KEPT, max(map(len, ranked)))):
+        theta = starts[0].copy()
+        for b, rows in enumerate(ranked):
+            theta[family.block(b)] = starts[rows[min(k, len(rows) - 1)]][family.block(b)]
+        result.append(theta)
+    return result
+
+
+def _ranked(values: Vector) -> list[int]:
+    """Positions of values that differ by more than ALIKE, smallest first."""
+    order = np.argsort(values, kind="stable").tolist()
+    kept = order[:1]
+    for k in order[1:]:
+        if values[k] > values[kept[-1]] + ALIKE:
+            kept.append(k)
+    return kept
 
 
 def _best_of_components(family: Family, optima: list[tuple[Vector, Vector]]) -> Vector:

@@ -20,7 +20,7 @@ from loopscm.likelihood.gaussian import SYMMETRIC
 from loopscm.likelihood.kinds import LOADING, VARIANCE
 from loopscm.likelihood.layout import Layout
 
-LIMITS = Limits(1e-7, 25, 1e-7)
+LIMITS = Limits(1e-7, 25, 1e-6)
 RANDOM_STARTS = 1
 # Share of a child's noise that the latent takes which it dominates.
 DOMINANT = 0.9
@@ -41,9 +41,12 @@ def alternatives(
     family: Family, S: Matrix, inverse: Matrix, theta: Vector, rng: np.random.Generator
 ) -> list[Alternative]:
     """The other optima of all sets of siblings at given parameters, lowest rise first."""
+    if not len(family.siblings):
+        return []
     layout, tables, order = family.noise, family.noise_tables, family.noise_order
     A = np.eye(len(S)) - family.local.scatter(theta)[0]
     V = np.linalg.inv(A)
+    A, V = A[:, family.siblings], V[family.siblings]
     R, K = np.ascontiguousarray(A.T @ S @ A), np.ascontiguousarray(V @ inverse @ V.T)
     base = theta[order]
     current = factorised.block_values(tables, R, K, base, SYMMETRIC)
