@@ -252,7 +252,7 @@ def _further(
             yield other
             if len(search.S) > LARGE:
                 continue
-        lowered = reached - search.value
+        best, lowered = search.value, reached - search.value
         optima += [search.likelihood_optimum(_restart(search, rng)) for _ in range(local)]
         theta, pending = _exchanged(search, _best_of_components(family, optima), optima, tried)
         value = search.divergence(theta)
@@ -264,6 +264,8 @@ def _further(
             theta[pending[0].part] = pending[0].values
             yield theta
         reached = min(value, reached)
+        if len(search.S) > LARGE and search.value > best - SAME_OPTIMUM:
+            return
         for k in range(whole):
             yield family.random_parameters(rng, rng.choice(SPREADS) if k % 2 else SPREADS[0])
 
