@@ -149,7 +149,7 @@ class _Search:
         large = len(self.S) > LARGE
         first = Limits(
             TOLERANCE if large else FINE_TOLERANCE, self.max_iterations,
-            NEGLIGIBLE if large else NEGLIGIBLE_SMALL, self.value + constant,
+            NEGLIGIBLE if large else NEGLIGIBLE_SMALL, self.value + constant - 1e-7,
         )  # fmt: skip
         theta, value, outcome, spent = self._minimised(theta[f.order], first)
         if value < SMALL and spent < self.max_iterations:

@@ -29,7 +29,7 @@ FIRST_DAMPING, SMALL_DAMPING = 1e-3, 1e-3
 SMALLEST_DAMPING, SMALLEST_RISE, LARGEST_DAMPING = 1e-10, 1e-8, 1e12
 
 # Steps whose gains are compared to foresee the end of a descent, and the safety factor on it.
-WINDOW, PATIENCE = 2, 2.0
+WINDOW, PATIENCE = 1, 4.0
 
 
 class Limits(NamedTuple):
