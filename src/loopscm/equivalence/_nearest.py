@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from loopscm.equivalence._family import Family, Matrix, Vector
-from loopscm.equivalence._siblings import Alternative, alternatives
+from loopscm.equivalence._siblings import Alternative, alternatives, dominated
 from loopscm.fitting.driver import minimise_blocks, starting_point
 from loopscm.fitting.fit import NOISE_FLOOR
 from loopscm.fitting.newton import BUDGET_SPENT, CONVERGED, Limits
@@ -246,6 +246,7 @@ def _further(
     tried: set[tuple[int, float]] = set()
     tried_noise: set[tuple[float, ...]] = set()
     local, whole = _effort(len(search.S))
+    turned_count = 0
     for _ in range(starts - 1):
         other = _other_noise(search, rng, tried_noise)
         if other is not None:
@@ -253,7 +254,11 @@ def _further(
             if len(search.S) > LARGE:
                 continue
         best, lowered = search.value, reached - search.value
-        optima += [search.likelihood_optimum(_restart(search, rng)) for _ in range(local)]
+        if len(search.S) > LARGE and family.graph.n_latent:
+            optima.append(search.likelihood_optimum(dominated(family.local, search.best(), turned_count)))
+            turned_count += 1
+        else:
+            optima += [search.likelihood_optimum(_restart(search, rng)) for _ in range(local)]
         theta, pending = _exchanged(search, _best_of_components(family, optima), optima, tried)
         value = search.divergence(theta)
         if abs(value - reached) > SAME_OPTIMUM:

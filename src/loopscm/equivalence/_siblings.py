@@ -68,11 +68,11 @@ def alternatives(
 
 def _starts(layout: Layout, base: Vector, rng: np.random.Generator) -> list[Vector]:
     most = int(layout.graph.children.sum(axis=1).max(initial=0))
-    starts = [_dominated(layout, base, turn) for turn in range(most)]
+    starts = [dominated(layout, base, turn) for turn in range(most)]
     return starts + [kicked(layout, base, rng) for _ in range(RANDOM_STARTS if most else 0)]
 
 
-def _dominated(layout: Layout, theta: Vector, turn: int) -> Vector:
+def dominated(layout: Layout, theta: Vector, turn: int) -> Vector:
     """Parameters in which every latent is nearly one of its children; `turn` decides which.
 
     The covariances with this child and all totals Ψ_jj stay, as far as they can.
@@ -83,7 +83,9 @@ def _dominated(layout: Layout, theta: Vector, turn: int) -> Vector:
     place[layout.head[variance]] = variance
     for h in range(layout.graph.n_latent):
         mine = np.flatnonzero(loading & (layout.row == h))
-        own, chosen = place[layout.head[mine]], turn % len(mine)
+        if len(mine) < 2:
+            continue
+        own, chosen = place[layout.head[mine]], turn % max(len(mine), 1)
         room = result[own] + result[mine] ** 2
         room = np.maximum(room, NOISE_FLOOR)
         size = np.sqrt(DOMINANT * room[chosen])
