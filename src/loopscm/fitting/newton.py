@@ -275,9 +275,10 @@ def _feasible_start(block: Block, start: np.ndarray, weights: tuple) -> Point:
 @kernel
 def _slow(trace: np.ndarray, count: int, negligible: float) -> bool:
     """Whether the last two steps gained next to nothing."""
-    return count >= 2 and max(
-        trace[count - 2] - trace[count - 1], trace[count - 1] - trace[count]
-    ) < negligible
+    return (
+        count >= 2
+        and max(trace[count - 2] - trace[count - 1], trace[count - 1] - trace[count]) < negligible
+    )
 
 
 @kernel
