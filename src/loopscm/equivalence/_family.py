@@ -28,8 +28,8 @@ class Family:
     """A graph with its parameters in two orders: by component, and all in one block.
 
     `order` takes a vector from the first order to the second, `noise_order` to that of `noise`,
-    the graph of just `siblings`, variables with correlated noise, without its edges: each of
-    its blocks is a set of siblings.
+    the graph of just `siblings`, variables with correlated noise (if any), without its edges:
+    each of its blocks is a set of siblings.
     """
 
     graph: LatentGraph
@@ -152,6 +152,7 @@ def family_of(graph: LatentGraph) -> Family:
     """The family of a graph."""
     local, whole = layout_of(graph), layout_of(graph, whole=True)
     siblings = np.flatnonzero(graph.children.any(axis=0) | graph.bidirected.any(axis=0))
+    siblings = siblings if len(siblings) else np.arange(1)
     noise = layout_of(
         LatentGraph(
             np.zeros((len(siblings), len(siblings))),

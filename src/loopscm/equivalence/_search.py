@@ -10,7 +10,7 @@ from loopscm.equivalence._family import Family, Matrix, Vector
 from loopscm.equivalence._siblings import Alternative, alternatives
 from loopscm.fitting.driver import minimise_blocks
 from loopscm.fitting.fit import NOISE_FLOOR
-from loopscm.fitting.newton import CONVERGED, Limits
+from loopscm.fitting.newton import CONVERGED, GIVEN_UP, Limits
 from loopscm.likelihood import factorised
 from loopscm.likelihood.gaussian import LIKELIHOOD, SYMMETRIC
 
@@ -120,7 +120,8 @@ class Search:
             theta, value, outcome, _ = self._minimised(theta, fine)
         back = np.empty_like(theta)
         back[f.order] = theta
-        self.keep(back, value, outcome == CONVERGED)
+        if outcome != GIVEN_UP:
+            self.keep(back, value, outcome == CONVERGED)
         return back
 
     def _minimised(self, theta: Vector, limits: Limits) -> tuple[Vector, float, int, int]:

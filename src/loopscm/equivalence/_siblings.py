@@ -41,7 +41,7 @@ def alternatives(
     family: Family, S: Matrix, inverse: Matrix, theta: Vector, rng: np.random.Generator
 ) -> list[Alternative]:
     """The other optima of all sets of siblings at given parameters, lowest rise first."""
-    if not len(family.siblings):
+    if not family.graph.n_latent:
         return []
     layout, tables, order = family.noise, family.noise_tables, family.noise_order
     A = np.eye(len(S)) - family.local.scatter(theta)[0]
