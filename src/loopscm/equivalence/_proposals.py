@@ -30,11 +30,10 @@ EFFORT = ((12, 8, 4), (40, 4, 1))
 # Standard deviations of random coefficients: moderate ones as published, and large
 # ones, which lie in the valleys where a loop's det A is negative.
 SPREADS = (0.5, 1.5)
-# Share of random likelihood starts whose loops are turned, and the number of such starts before
-# the first descent of J, from the first likelihood optima.
-TURNED_SHARE, TURNED_FIRST = 0.7, 8
-# Of the latter, so many are followed, those that differ by less than ALIKE once.
-TURNED_KEPT, ALIKE = 3, 1e-3
+# Share of random likelihood starts whose loops are turned. Before the first descent of J such
+# starts are drawn until so many in a row brought nothing new, at most so many; so many are
+# followed, those that differ by less than ALIKE once.
+TURNED_SHARE, TURNED_IDLE, TURNED_MOST, TURNED_KEPT, ALIKE = 0.7, 10, 50, 3, 1e-3
 # Exchanges weighed in each further start.
 EXCHANGES = 8
 # Rise of J at another optimum of the noise from which a descent may still end lower.
@@ -65,9 +64,8 @@ def proposals(
         if search.done:
             return
     if family.has_loops:
-        bases = [optima[k % len(optima)][0] for k in range(TURNED_FIRST)]
-        turned = [family.turned(theta, search.S, rng) for theta in bases]
-        optima += [search.likelihood_optimum(theta) for theta in _best_distinct(search, turned)]
+        turned = _turned(search, [theta for theta, _ in optima], rng)
+        optima += [search.likelihood_optimum(theta) for theta in turned]
     suggestions = _Suggestions(search, rng, optima)
     yield suggestions.assembled
     further = _few_starts if search.large else _many_starts
@@ -185,16 +183,27 @@ def _restart(search: Search, rng: np.random.Generator) -> Vector:
     return theta
 
 
-def _best_distinct(search: Search, starts: list[Vector]) -> list[Vector]:
-    """Starts assembled anew: of every component its best values that differ, a few of them."""
+def _turned(search: Search, bases: list[Vector], rng: np.random.Generator) -> list[Vector]:
+    """Starts with turned loops: of every component a few that differ, best first.
+
+    Draws end when the last ones, from the bases in turn, have bettered no component.
+    """
     family = search.family
-    values = np.stack([search.likelihoods(theta) for theta in starts])
-    ranked = [_ranked(column) for column in values.T]
+    starts: list[Vector] = []
+    rows: list[Vector] = []
+    best, idle = np.inf, 0
+    while idle < TURNED_IDLE and len(starts) < TURNED_MOST:
+        starts.append(family.turned(bases[len(starts) % len(bases)], search.S, rng))
+        rows.append(search.likelihoods(starts[-1]))
+        idle = 0 if (rows[-1] < best - ALIKE).any() else idle + 1
+        best = np.minimum(best, rows[-1])
+    ranked = [_ranked(column) for column in np.stack(rows).T]
     result: list[Vector] = []
     for k in range(min(TURNED_KEPT, max(map(len, ranked)))):
         theta = starts[0].copy()
-        for b, rows in enumerate(ranked):
-            theta[family.block(b)] = starts[rows[min(k, len(rows) - 1)]][family.block(b)]
+        for b, places in enumerate(ranked):
+            chosen = starts[places[min(k, len(places) - 1)]]
+            theta[family.block(b)] = chosen[family.block(b)]
         result.append(theta)
     return result
 
