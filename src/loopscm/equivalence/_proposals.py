@@ -33,7 +33,7 @@ SPREADS = (0.5, 1.5)
 # Share of random likelihood starts whose loops are turned. Before the first descent of J such
 # starts are drawn until so many in a row brought nothing new, at most so many; so many are
 # followed, those that differ by less than ALIKE once.
-TURNED_SHARE, TURNED_IDLE, TURNED_MOST, TURNED_KEPT, ALIKE = 0.7, 10, 50, 3, 1e-3
+TURNED_SHARE, TURNED_IDLE, TURNED_MOST, TURNED_KEPT, ALIKE = 0.7, 12, 50, 3, 1e-3
 # Exchanges weighed in each further start.
 EXCHANGES = 8
 # Rise of J at another optimum of the noise from which a descent may still end lower.
