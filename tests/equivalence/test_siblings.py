@@ -39,7 +39,9 @@ def test_rises_are_those_of_the_divergence(seed):
     for other in found:
         theta = best.copy()
         theta[other.places] = other.values
-        assert search.divergence(theta) - search.value == pytest.approx(other.rise, rel=1e-6, abs=1e-9)
+        assert search.divergence(theta) - search.value == pytest.approx(
+            other.rise, rel=1e-6, abs=1e-9
+        )
         changed = np.flatnonzero(theta != best)
         assert (family.local.kind[changed] != EDGE).all()
 

@@ -73,9 +73,10 @@ def _starts(layout: Layout, base: Vector, rng: np.random.Generator) -> list[Vect
 
 
 def dominated(layout: Layout, theta: Vector, turn: int) -> Vector:
-    """Parameters in which every latent is nearly one of its children; `turn` decides which.
+    """Parameters in which every latent is nearly its child number `turn`, if it has so many.
 
-    The covariances with this child and all totals Ψ_jj stay, as far as they can.
+    The covariances with this child and all totals Ψ_jj stay, as far as they can. Latents with
+    two children stay as they are: what they explain is one covariance.
     """
     result = theta.copy()
     loading, variance = layout.kind == LOADING, np.flatnonzero(layout.kind == VARIANCE)
@@ -83,9 +84,9 @@ def dominated(layout: Layout, theta: Vector, turn: int) -> Vector:
     place[layout.head[variance]] = variance
     for h in range(layout.graph.n_latent):
         mine = np.flatnonzero(loading & (layout.row == h))
-        if len(mine) < 2:
+        if len(mine) < 3 or turn >= len(mine):
             continue
-        own, chosen = place[layout.head[mine]], turn % max(len(mine), 1)
+        own, chosen = place[layout.head[mine]], turn
         room = result[own] + result[mine] ** 2
         room = np.maximum(room, NOISE_FLOOR)
         size = np.sqrt(DOMINANT * room[chosen])
