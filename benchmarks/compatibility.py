@@ -1,6 +1,6 @@
 """How fast and how low: the compatibility error against a plain L-BFGS of the same procedure.
 
-    python benchmarks/compatibility.py race [--p 64] [--graphs 4]
+    python benchmarks/compatibility.py race [--p 64] [--graphs 4] [--first 0]
     python benchmarks/compatibility.py hard [--pairs 300]
     python benchmarks/compatibility.py speed [--p 100] [--jobs 2] [--wrong]
     python benchmarks/compatibility.py self
@@ -111,7 +111,7 @@ def race(options: argparse.Namespace) -> None:
     print("largest excess of ours, of L-BFGS")
     for changes in (0, options.p // 4, options.p // 2):
         rows = []
-        for k in range(options.graphs):
+        for k in range(options.first, options.first + options.graphs):
             rng = np.random.default_rng([options.p, changes, k])
             graph = random_graph(options.p, 4, 0.2, rng)
             other = changed(graph, rng, changes) if changes else graph
@@ -200,7 +200,7 @@ def turned(options: argparse.Namespace) -> None:
     totals, draws = [], options.draws or 5
     for p in (10, 20, 40, 60, 100):
         for ratio in range(4):
-            for k in range(options.graphs):
+            for k in range(options.first, options.first + options.graphs):
                 rng = np.random.default_rng([p, ratio, k])
                 graph = random_graph(p, 4, ratio / 10, rng)
                 other = with_turned_loops(graph, rng)
@@ -219,6 +219,7 @@ def main() -> None:
     parser.add_argument("what", choices=["race", "hard", "speed", "self", "turned"])
     parser.add_argument("--p", type=int, default=None)
     parser.add_argument("--graphs", type=int, default=4)
+    parser.add_argument("--first", type=int, default=0, help="number of the first graph")
     parser.add_argument("--draws", type=int, default=None)
     parser.add_argument("--pairs", type=int, default=300)
     parser.add_argument("--jobs", type=int, default=2)
