@@ -102,7 +102,10 @@ def main() -> None:
     cells = data.data[data.conditions == data.conditions[0]]
     stats = GaussianStats.from_data(cells, names=data.variables)
 
-    learned = learn(stats, max_latents=2, seed=0)
+    print(
+        "Learning a graph; the very first run compiles the library for about a minute.", flush=True
+    )
+    learned = learn(stats, seed=0)
     found = fit(stats, learned.graph, start=learned.scm)
     reference = data.references["cdt-18"]
     known = fit(stats, reference.graph)
