@@ -1,4 +1,4 @@
-"""Learn a causal graph with loops from the bundled protein data and write a page to look at.
+"""Learn a causal graph from the bundled protein data and write a page to look at.
 
 python examples/demo.py [FOLDER]
 """
@@ -21,7 +21,7 @@ PAGE = """<!doctype html><meta charset="utf-8"><title>loopscm demo</title>
  .pair {{ display: flex; flex-wrap: wrap; gap: 2rem }} figure {{ margin: 0 }}
  figcaption {{ font-size: 14px; max-width: 27rem }} .loop {{ color: #b3261e }}
 </style>
-<h1>Protein signalling in T cells: a graph with feedback</h1>
+<h1>Protein signalling in T cells</h1>
 <p>{n} cells under general stimulation, {p} proteins (Sachs et al. 2005), measured
 log intensities. The graph on the left was learned from the data; the one on the right is
 a published reference, fitted to the same data. Published references for these data disagree
