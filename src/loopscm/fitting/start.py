@@ -84,7 +84,7 @@ def _factorise(block: Block, theta: np.ndarray, residual: np.ndarray) -> None:
                 j = block.head[members[y]]
                 if x != y:
                     C[x, y] = residual[i, j] / np.sqrt(residual[i, i] * residual[j, j])
-        vector = _leading_vector(C)
+        vector = leading_vector(C)
         for x in range(count):
             i = block.head[members[x]]
             size = min(max(abs(vector[x]), SMALLEST_LOADING), LARGEST_LOADING)
@@ -97,7 +97,7 @@ def _factorise(block: Block, theta: np.ndarray, residual: np.ndarray) -> None:
 
 
 @kernel
-def _leading_vector(C: np.ndarray) -> np.ndarray:
+def leading_vector(C: np.ndarray) -> np.ndarray:
     """√λ v of the largest eigenpair of a zero-diagonal correlation matrix, by power steps."""
     size = C.shape[0]
     vector = np.zeros(size)

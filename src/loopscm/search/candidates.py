@@ -21,18 +21,24 @@ class Candidates(NamedTuple):
     b: np.ndarray
     c: np.ndarray
     value: np.ndarray
-    used: np.ndarray  # (rows,) rows that may hold moves, `count[0]` of them
+    used: np.ndarray  # (rows,) rows that may hold moves, `n_used[0]` of them
     listed: np.ndarray  # (rows,) whether a row is among them
-    count: np.ndarray  # (1,)
+    n_used: np.ndarray  # (1,)
 
 
 def empty_candidates(rows: int) -> Candidates:
     """No candidates."""
     shape = (rows, PER_ROW)
-    numbers = [np.zeros(shape, np.int64) for _ in range(4)]
-    used, listed = np.zeros(rows, np.int64), np.zeros(rows, np.bool_)
     return Candidates(
-        np.full(shape, np.inf), *numbers, np.zeros(shape), used, listed, np.zeros(1, np.int64)
+        predicted=np.full(shape, np.inf),
+        kind=np.zeros(shape, np.int64),
+        a=np.zeros(shape, np.int64),
+        b=np.zeros(shape, np.int64),
+        c=np.zeros(shape, np.int64),
+        value=np.zeros(shape),
+        used=np.zeros(rows, np.int64),
+        listed=np.zeros(rows, np.bool_),
+        n_used=np.zeros(1, np.int64),
     )
 
 
@@ -46,10 +52,10 @@ def clear_row(candidates: Candidates, row: int) -> None:
 @kernel
 def clear_all(candidates: Candidates) -> None:
     """Forget all moves."""
-    for x in range(candidates.count[0]):
+    for x in range(candidates.n_used[0]):
         clear_row(candidates, candidates.used[x])
         candidates.listed[candidates.used[x]] = False
-    candidates.count[0] = 0
+    candidates.n_used[0] = 0
 
 
 @kernel
@@ -62,8 +68,8 @@ def offer(candidates: Candidates, row: int, move: Move, predicted: float) -> Non
     if predicted < candidates.predicted[row, worst]:
         if not candidates.listed[row]:
             candidates.listed[row] = True
-            candidates.used[candidates.count[0]] = row
-            candidates.count[0] += 1
+            candidates.used[candidates.n_used[0]] = row
+            candidates.n_used[0] += 1
         candidates.predicted[row, worst] = predicted
         candidates.kind[row, worst] = move.kind
         candidates.a[row, worst] = move.a
@@ -76,7 +82,7 @@ def offer(candidates: Candidates, row: int, move: Move, predicted: float) -> Non
 def take_best(candidates: Candidates) -> tuple[float, Move]:
     """Remove and return the most promising move; its prediction is infinite if none is left."""
     row, place, best = 0, 0, np.inf
-    for y in range(candidates.count[0]):
+    for y in range(candidates.n_used[0]):
         x = candidates.used[y]
         for k in range(PER_ROW):
             if candidates.predicted[x, k] < best:

@@ -80,7 +80,8 @@ class _Run:
         began: float,
     ) -> None:
         p = stats.p
-        self.stats, self.penalty, self.settings, self.began = stats, penalty, settings, began
+        self.stats, self.settings, self.began = stats, settings, began
+        self.penalty: Penalty = penalty
         self.weight = settings.weight_for(stats)
         allowed, required = settings.knowledge.masks(p)
         self.problem = Problem(

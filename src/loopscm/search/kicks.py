@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from loopscm._compile import kernel, merged
-from loopscm.fitting.start import _leading_vector as leading_vector
+from loopscm.fitting.start import leading_vector
 from loopscm.search.moves import confound, connect, disconnect
 from loopscm.search.problem import Problem
 from loopscm.search.random import below, uniform
@@ -47,7 +47,7 @@ _SMALL = 0.1  # coefficient of a new edge before its fit
 @merged
 def draw_kind(rng: np.ndarray, used: np.ndarray) -> int:
     """One of the kinds in use, all with the same probability."""
-    return used[below(rng, used.shape[0])]
+    return int(used[below(rng, used.shape[0])])
 
 
 @kernel

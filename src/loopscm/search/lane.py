@@ -24,11 +24,14 @@ class Lane:
         p, slots = len(start.noise), len(start.n_children)
         self.problem, self.control = problem, control
         self.work = Work(
-            *(deepcopy(start) for _ in range(4)),
-            empty_tables(p),
-            empty_candidates(p + slots),
-            np.zeros(3, np.int64),
-            np.arange(p),
+            state=deepcopy(start),
+            trial=deepcopy(start),
+            base=deepcopy(start),
+            best=deepcopy(start),
+            tables=empty_tables(p),
+            candidates=empty_candidates(p + slots),
+            counts=np.zeros(3, np.int64),
+            region=np.arange(p),
         )
         self.pool = empty_pool(start, keep)
         self.scores = np.zeros(3)

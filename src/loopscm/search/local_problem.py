@@ -116,7 +116,7 @@ def _estimator(
     label = -1
     for k in range(state.n_children[h]):
         if _is_outside(position, m, state.children[h, k]):
-            label = before.district[state.children[h, k]]
+            label = int(before.district[state.children[h, k]])
     if label < 0:
         return -1
     members = before.members[before.first[label] : before.first[label] + before.size[label]]

@@ -6,7 +6,7 @@ import numpy as np
 
 from loopscm._compile import kernel
 from loopscm.search.random import below, uniform
-from loopscm.search.state import State, parent_place
+from loopscm.search.state import State, child_place, parent_place
 
 
 @kernel
@@ -34,6 +34,17 @@ def mark_neighbours(state: State, inside: np.ndarray, found: np.ndarray) -> int:
             found[count] = j
             count += 1
     return count
+
+
+@kernel
+def is_tied(state: State, i: int, j: int) -> bool:
+    """Whether an edge joins two nodes, or they have a latent in common."""
+    if parent_place(state, i, j) >= 0 or parent_place(state, j, i) >= 0:
+        return True
+    for h in range(state.n_children.shape[0]):
+        if child_place(state, h, i) >= 0 and child_place(state, h, j) >= 0:
+            return True
+    return False
 
 
 @kernel
@@ -65,14 +76,12 @@ def connected_set(state: State, rng: np.ndarray, start: int, size: int) -> np.nd
 
 @kernel
 def _most_tied(state: State, rng: np.ndarray, nodes: np.ndarray, members: np.ndarray) -> int:
-    """The node with edges to most members; any of those where several are."""
+    """The node tied to most members by an edge or a latent; any of those where several are."""
     best, most = nodes[0], -1.0
     for y in range(nodes.shape[0]):
         ties = uniform(rng)
         for x in range(members.shape[0]):
-            i, j = nodes[y], members[x]
-            if parent_place(state, i, j) >= 0 or parent_place(state, j, i) >= 0:
-                ties += 1.0
+            ties += is_tied(state, nodes[y], members[x])
         if ties > most:
             best, most = nodes[y], ties
     return best

@@ -34,7 +34,15 @@ class Tables(NamedTuple):
 
 def empty_tables(p: int) -> Tables:
     """Tables to be filled by `refresh`."""
-    return Tables(*(np.zeros((p, p)) for _ in range(5)), np.zeros(p), np.zeros(p))
+    return Tables(
+        moments=np.zeros((p, p)),
+        precision=np.zeros((p, p)),
+        spread=np.zeros((p, p)),
+        slopes=np.zeros((p, p)),
+        local_effects=np.zeros((p, p)),
+        district_value=np.zeros(p),
+        loop_value=np.zeros(p),
+    )
 
 
 @kernel
