@@ -14,7 +14,7 @@ from loopscm.search.driver import search
 from loopscm.search.knowledge import Knowledge
 from loopscm.search.result import Outcome
 from loopscm.search.settings import SearchSettings
-from loopscm.simulate import random_scm
+from loopscm.simulate import dense_cycles, random_scm
 
 QUICK = SearchSettings(kicks=60)
 
@@ -156,7 +156,7 @@ def test_the_polished_truth_is_reached(seed):
 def test_the_order_of_the_variables_does_not_matter_in_easy_cases(seed):
     stats, _ = world(6, 2, 0.2, seed)
     order = np.random.default_rng(seed).permutation(6)
-    settings = SearchSettings(kicks=2000)
+    settings = SearchSettings(kicks=10_000)
     one, two = (search(data, settings=settings) for data in (stats, stats.permuted(order)))
     assert one.score == pytest.approx(two.score, abs=1e-4)
 
@@ -175,6 +175,19 @@ def test_max_latents_is_kept(limit):
     found = search(stats, max_latents=limit, settings=QUICK)
     assert found.graph.n_latent <= limit
     assert all(graph.n_latent <= limit for graph in found.near.graphs)
+
+
+def test_loops_are_kept_small():
+    graph = dense_cycles(12, 0, loop_size=6, share=1.0)
+    stats = GaussianStats.from_data(random_scm(graph, 0).sample(5_000, 0), center=False)
+    sizes = {}
+    for largest in (2, 12):
+        found = search(stats, settings=SearchSettings(kicks=300, largest_loop=largest))
+        graphs = (found.graph, *found.near.graphs)
+        sizes[largest] = max(
+            len(loop) for graph in graphs for loop in graph.strongly_connected_components()
+        )
+    assert sizes[2] <= 2 < sizes[12]
 
 
 def test_knowledge_is_respected():
@@ -305,6 +318,7 @@ def test_progress_is_told():
         {"cooling": 0.0},
         {"weight": "aic"},
         {"lanes": 0},
+        {"largest_loop": 0},
         {"without": (99,)},
         {"without": tuple(range(15))},
     ],

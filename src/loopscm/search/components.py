@@ -12,7 +12,7 @@ from loopscm._compile import kernel, merged
 from loopscm.search.state import State
 
 
-@merged
+@kernel
 def strong_components(state: State) -> None:
     """Fill `loop` and `order` by Tarjan's algorithm along parent lists: ancestors come first."""
     p = state.noise.shape[0]
@@ -58,6 +58,16 @@ def strong_components(state: State) -> None:
                     state.loop[member] = node
                     state.order[done] = member
                     done += 1
+
+
+@kernel
+def largest_loop(state: State) -> int:
+    """Size of the largest strong component; fills `loop` and `order`."""
+    strong_components(state)
+    sizes = np.zeros(state.loop.shape[0], np.int64)
+    for j in range(state.loop.shape[0]):
+        sizes[state.loop[j]] += 1
+    return sizes.max()
 
 
 @kernel

@@ -96,6 +96,7 @@ class _Run:
             max_iterations=MAX_ITERATIONS,
             company=settings.company,
             slack=settings.slack * self.weight / stats.n,
+            largest_loop=settings.largest_loop_for(p),
             most_heads=settings.most_heads,
         )
         start = _start(stats, settings.start, slots, allowed, required)

@@ -8,6 +8,7 @@ import numpy as np
 
 from loopscm._compile import kernel, merged
 from loopscm.search.candidates import Candidates, clear_all, clear_row, take_best
+from loopscm.search.components import largest_loop
 from loopscm.search.edge_screening import look_at, offer_entries, offer_exits
 from loopscm.search.exchange_screening import offer_directing, offer_veiling
 from loopscm.search.latent_screening import offer_confounding, offer_latent_changes
@@ -100,6 +101,14 @@ def _next_trial(problem: Problem, work: Work) -> bool:
         drop(work)
 
 
+@kernel
+def _loops_fit(problem: Problem, state: State) -> bool:
+    """Whether no loop is larger than allowed; costs nothing where all are allowed."""
+    if problem.largest_loop >= state.noise.shape[0]:
+        return True
+    return largest_loop(state) <= problem.largest_loop
+
+
 @merged
 def search_locally(
     problem: Problem, work: Work, hope: float, patience: int, company: int, as_it_is: bool
@@ -113,7 +122,10 @@ def search_locally(
     score, failures, aim, known = np.inf, 0, np.inf, as_it_is
     while True:
         work.counts[FITS] += 1
-        if known or refit(problem, work.state, work.trial, work.tables, aim, company) < aim:
+        if known or (
+            _loops_fit(problem, work.trial)
+            and refit(problem, work.state, work.trial, work.tables, aim, company) < aim
+        ):
             f = _adopt(problem, work)
             if patience > 0:
                 screen(problem, work, work.trial, hope)

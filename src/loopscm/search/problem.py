@@ -25,6 +25,7 @@ class Problem(NamedTuple):
     max_iterations: int  # of local fits
     company: int  # heads of a local fit, neighbours of the changed ones included
     slack: float  # by which the company may help a change, in units of f
+    largest_loop: int  # graphs with more variables on one loop are not fitted
     most_heads: int  # changed heads beyond this number are not fitted
 
 

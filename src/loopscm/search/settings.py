@@ -19,7 +19,8 @@ from loopscm.stats import GaussianStats
 Weight = Literal["paper", "bic", "ebic"]
 
 KICKS_PER_NODE, LEAST_KICKS = 200, 2000  # without any budget
-LANES_ABOVE = 128  # variables: larger graphs are searched at two places at a time
+LARGE = 128  # variables: larger graphs are searched at two places at a time, loops bounded
+LARGEST_LOOP = 24  # in large graphs; the published protocol's loops have at most 5 variables
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,8 @@ class SearchSettings:
     company : variables of a local fit, neighbours of the changed ones included.
     slack : a change is fitted alone first, and with its company if that is within this many
         λ of a gain.
+    largest_loop : most variables that may depend on each other through loops (a strong
+        component). None: any number, or 24 above 128 variables, where larger ones are slow.
     most_heads : changes of more variables at once are not tried.
     without : numbers of the kinds of kick not to use, see `kicks.py`.
     """
@@ -71,6 +74,7 @@ class SearchSettings:
     largest_set: int = 6
     company: int = 5
     slack: float = 0.5
+    largest_loop: int | None = None
     most_heads: int = 24
     without: tuple[int, ...] = ()
 
@@ -83,8 +87,9 @@ class SearchSettings:
             as_real(self.weight, "weight", minimum=0.0)
         if self.target is not None:
             as_real(self.target, "target")
-        if self.lanes is not None:
-            as_integer(self.lanes, "lanes", minimum=1)
+        for name in ("lanes", "largest_loop"):
+            if getattr(self, name) is not None:
+                as_integer(getattr(self, name), name, minimum=1)
         for name in ("keep", "first_patience", "patience", "round_length", "region", "company"):
             as_integer(getattr(self, name), name, minimum=1)
         as_integer(self.most_heads, "most_heads", minimum=1)
@@ -113,7 +118,13 @@ class SearchSettings:
 
     def lanes_for(self, p: int) -> int:
         """The number of lanes."""
-        return self.lanes if self.lanes is not None else 1 + (p > LANES_ABOVE)
+        return self.lanes if self.lanes is not None else 1 + (p > LARGE)
+
+    def largest_loop_for(self, p: int) -> int:
+        """The bound on strong components."""
+        if self.largest_loop is not None:
+            return self.largest_loop
+        return p if p <= LARGE else LARGEST_LOOP
 
     def control(self, weight: float) -> Control:
         """The settings in the form compiled code takes, in units of the score."""
