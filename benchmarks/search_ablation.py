@@ -27,7 +27,7 @@ CONFOUNDING = (kicks.CLEAR_CONFOUND, kicks.HALF_CONFOUND, kicks.REBUILD_CONFOUND
 VARIANTS: dict[str, dict] = {
     "as it is": {},
     "no heat": {"heat": 0.0},
-    "constant heat": {"heat": 0.5, "cooling": 1.0},
+    "more heat": {"heat": 1.5},
     "rounds of 60": {"round_length": 60},
     "no fits with company": {"company": 1},
     "larger company": {"company": 10},

@@ -281,7 +281,7 @@ def test_near_optimal_graphs_are_distinct_and_sorted():
     confounded = near.confounding_frequencies()
     np.testing.assert_allclose(confounded, confounded.T)
     for graph, value in zip(near.graphs, near.scores, strict=True):
-        assert score(stats, graph) == pytest.approx(value, abs=1.0) or score(stats, graph) > value
+        assert score(stats, graph) <= value + 0.1  # the search fits only what it changed
 
 
 def test_progress_is_told():
@@ -315,7 +315,6 @@ def test_progress_is_told():
         {"knowledge": 3},
         {"start": 3},
         {"heat": -0.1},
-        {"cooling": 0.0},
         {"weight": "aic"},
         {"lanes": 0},
         {"largest_loop": 0},

@@ -1,4 +1,4 @@
-"""The compiled search: a local search, then kicks in rounds that cool down."""
+"""The compiled search: a local search, then kicks in rounds."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from loopscm.search.problem import Problem
 from loopscm.search.random import below, exponential
 from loopscm.search.state import State, clear_marks, take_over
 
-CURRENT, BEST, HEAT = 0, 1, 2  # places in the array of scores
+CURRENT, BEST = 0, 1  # places in the array of scores
 FIRST, GO_ON, MERGE, COPY, REST = 0, 1, 2, 3, 4  # what `advance` is asked to do
 
 
@@ -26,7 +26,6 @@ class Control(NamedTuple):
     patience: int
     hope: float
     heat: float
-    cooling: float  # factor of the heat over a round
     round_length: int
     region: int
     largest_set: int
@@ -63,8 +62,8 @@ def advance(
             elif done == steps or order == REST:
                 return
             elif order == GO_ON:
-                _cool(work, control, scores, rng)
-                limit = scores[CURRENT] + scores[HEAT] * exponential(rng)
+                _count(work, control, rng)
+                limit = scores[CURRENT] + control.heat * exponential(rng)
                 patience = control.patience
                 _rearrange(problem, work, control, rng)
             elif order == MERGE:
@@ -79,9 +78,10 @@ def advance(
             continue
         done += 0 if settle else 1
         settle = False
+        if score < np.inf:
+            remember(pool, work.state, score)
         if score < limit:
             scores[CURRENT] = score
-            remember(pool, work.state, score)
             gain = np.inf if limit == np.inf else scores[BEST] - score
             if gain > 1e-6:
                 scores[BEST] = score
@@ -122,7 +122,7 @@ def _undo(work: Work, target: State) -> bool:
 
 
 @merged
-def _cool(work: Work, control: Control, scores: np.ndarray, rng: np.ndarray) -> None:
+def _count(work: Work, control: Control, rng: np.ndarray) -> None:
     """Count the kick, and choose a region where a round begins."""
     work.counts[STEPS] += 1
     if work.counts[LEFT] == 0:
@@ -130,9 +130,7 @@ def _cool(work: Work, control: Control, scores: np.ndarray, rng: np.ndarray) -> 
         region = connected_set(work.state, rng, centre, control.region)
         work.region[: region.shape[0]] = region
         work.counts[LEFT] = control.round_length
-        scores[HEAT] = control.heat
     work.counts[LEFT] -= 1
-    scores[HEAT] *= control.cooling ** (1.0 / control.round_length)
 
 
 @merged

@@ -34,7 +34,7 @@ class Lane:
             region=np.arange(p),
         )
         self.pool = empty_pool(start, keep)
-        self.scores = np.zeros(3)
+        self.scores = np.zeros(2)
         self.rng = np.array([seed], np.uint64)
 
     def search_locally(self) -> None:

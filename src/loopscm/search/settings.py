@@ -43,8 +43,7 @@ class SearchSettings:
     first_patience, patience : failed trials in a row that end the first local search, and
         those after kicks.
     hope : moves predicted to raise the score by more than this many λ are not tried.
-    heat : mean rise of the score, in λ, at which a kick is still accepted when a round begins.
-    cooling : factor of the heat from the first to the last kick of a round.
+    heat : mean rise of the score, in λ, at which a kick is still accepted.
     round_length : kicks of a round, which begins at the best graph so far.
     region : variables from which the kicks of a round start.
     largest_set : most variables of a kick.
@@ -67,8 +66,7 @@ class SearchSettings:
     first_patience: int = 40
     patience: int = 8
     hope: float = 0.3
-    heat: float = 1.5
-    cooling: float = 0.1
+    heat: float = 0.5
     round_length: int = 480
     region: int = 16
     largest_set: int = 6
@@ -96,8 +94,6 @@ class SearchSettings:
         as_integer(self.largest_set, "largest_set", minimum=2)
         for name in ("hope", "heat", "slack"):
             as_real(getattr(self, name), name, minimum=0.0)
-        if not 0.0 < as_real(self.cooling, "cooling") <= 1.0:
-            raise OptionError(f"cooling must be above 0 and at most 1, got {self.cooling!r}.")
         if not isinstance(self.knowledge, Knowledge):
             raise OptionError(
                 f"knowledge must be a Knowledge, got {type(self.knowledge).__name__}."
@@ -133,7 +129,6 @@ class SearchSettings:
             patience=self.patience,
             hope=self.hope * weight,
             heat=self.heat * weight,
-            cooling=self.cooling,
             round_length=self.round_length,
             region=self.region,
             largest_set=self.largest_set,
