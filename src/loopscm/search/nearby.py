@@ -18,7 +18,7 @@ Matrix = NDArray[np.float64]
 class NearOptimal:
     """Distinct graphs with their scores, best first.
 
-    The search fits only what it changes, so scores are upper bounds; that of the best is exact.
+    The search fits only what it changes, so scores are upper bounds.
     The frequencies weight each graph by exp(−(score − best)), its posterior weight under the
     penalty as a prior. They describe the graphs that the search met: a graph that it missed
     counts for nothing, so they are no confidence statement.
