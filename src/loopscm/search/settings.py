@@ -29,7 +29,7 @@ class SearchSettings:
 
     Parameters
     ----------
-    kicks : budget of kicks, reproducible across machines. None: until `time_limit`; without one,
+    kicks : budget of kicks, which makes a search repeatable. None: until `time_limit`; without one,
         200 per variable and at least 2000. 0 is a local search from `start`.
     target : the search ends when it reaches this score (zero-based).
     start : graph to start from; without edges by default.
