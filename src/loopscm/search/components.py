@@ -1,7 +1,6 @@
 """Districts and strong components of a state, compiled.
 
-Both are recomputed for the whole graph after every edit: a few microseconds, against tens for
-the smallest fit, and there is nothing to keep in step.
+Both are recomputed for the whole graph after an edit that may change them.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from loopscm.search.state import State
 
 @kernel
 def strong_components(state: State) -> None:
-    """Fill `loop` and `order` by Tarjan's algorithm along parent lists: ancestors come first."""
+    """Fill `loop`, `order`, and `place` by Tarjan's algorithm along parent lists."""
     p = state.noise.shape[0]
     number = np.full(p, -1, np.int64)
     low = np.zeros(p, np.int64)
@@ -57,12 +56,37 @@ def strong_components(state: State) -> None:
                     open_[member] = False
                     state.loop[member] = node
                     state.order[done] = member
+                    state.place[member] = done
                     done += 1
 
 
 @kernel
+def stands_alone(state: State, j: int) -> bool:
+    """Whether a node is its own strong component."""
+    k, p = state.place[j], state.order.shape[0]
+    if k > 0 and state.loop[state.order[k - 1]] == state.loop[j]:
+        return False
+    return k == p - 1 or state.loop[state.order[k + 1]] != state.loop[j]
+
+
+@kernel
+def closes_no_loop(before: State, state: State, touched: np.ndarray) -> bool:
+    """Whether the parents of all touched heads come first in the order before the change.
+
+    Then no strong component grew; parents on the same loop as their head count as first.
+    """
+    for j in range(touched.shape[0]):
+        if touched[j]:
+            for k in range(state.n_tails[j]):
+                tail = state.tails[j, k]
+                if before.place[tail] > before.place[j] and before.loop[tail] != before.loop[j]:
+                    return False
+    return True
+
+
+@kernel
 def largest_loop(state: State) -> int:
-    """Size of the largest strong component; fills `loop` and `order`."""
+    """Size of the largest strong component; fills `loop`, `order`, and `place`."""
     strong_components(state)
     sizes = np.zeros(state.loop.shape[0], np.int64)
     for j in range(state.loop.shape[0]):
@@ -89,9 +113,18 @@ def _join(parent: np.ndarray, a: int, b: int) -> None:
 
 
 @merged
-def relabel(state: State) -> None:
-    """Recompute strong components and districts, the sets tied by common latents."""
-    strong_components(state)
+def relabel_loops(state: State, touched: np.ndarray) -> None:
+    """Recompute strong components after a change of the touched heads, if they may differ."""
+    alone = closes_no_loop(state, state, touched)
+    for j in range(touched.shape[0]):
+        alone = alone and (not touched[j] or stands_alone(state, j))
+    if not alone:
+        strong_components(state)
+
+
+@merged
+def relabel_districts(state: State) -> None:
+    """Recompute districts, the sets tied by common latents."""
     p = state.noise.shape[0]
     parent = np.arange(p)
     for h in range(state.n_children.shape[0]):

@@ -89,7 +89,7 @@ class _Run:
             n=float(stats.n),
             weight=self.weight,
             dimension=penalty == "dimension",
-            allowed=allowed,
+            allowed=np.asfortranarray(allowed),
             required=required,
             floor=NOISE_FLOOR,
             tolerance=FIT_ACCURACY / stats.n,

@@ -9,16 +9,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from loopscm._compile import merged
+from loopscm._compile import kernel, merged
 from loopscm.likelihood.dense import small_spd_inverse
 from loopscm.search.candidates import Candidates, offer
 from loopscm.search.closed_forms import best_edge_change
 from loopscm.search.moves import ADD, DELETE, REVERSE, SWAP, Move
 from loopscm.search.problem import Problem
 from loopscm.search.state import State, parent_place
-from loopscm.search.tables import Tables, effects_from
+from loopscm.search.tables import Tables, effects_of, slope_at
 
 LEAST_CURVATURE = 0.2  # share of a new coefficient's curvature that its company cannot take
+
+LARGE_EFFECT = 0.06  # share of the curvature, from which a cycle may pay beyond det A = 0
 
 
 class Head(NamedTuple):
@@ -26,27 +28,49 @@ class Head(NamedTuple):
 
     j: int
     effects: np.ndarray  # (p,) total effects of j
+    slopes: np.ndarray  # (p,) column j of S A Π
     inverse: np.ndarray  # inverse of the Hessian of f in the coefficients of the parents
+    freed: np.ndarray  # curvature of each coefficient, the others adjusted
     losses: np.ndarray  # rise of f without each parent, the others adjusted (Wald)
 
 
 @merged
-def look_at(problem: Problem, state: State, tables: Tables, j: int, effects: np.ndarray) -> Head:
-    """The head j, whose total effects are given."""
-    count, precision = state.n_tails[j], tables.precision[j, j]
+def look_at(
+    problem: Problem,
+    state: State,
+    tables: Tables,
+    j: int,
+    effects: np.ndarray,
+    slopes: np.ndarray,
+) -> Head:
+    """The head j, whose total effects and slopes are given."""
+    count, precision = state.n_tails[j], tables.diagonal[j]
     H = np.empty((count, count))
     for x in range(count):
         for y in range(count):
             k, l = state.tails[j, x], state.tails[j, y]
             H[x, y] = problem.S[k, l] * precision + effects[k] * effects[l]
-    losses = np.zeros(count)
+    freed, losses = np.full(count, np.inf), np.zeros(count)
     definite, _log_det, inverse = small_spd_inverse(H)
     if definite:
         for x in range(count):
-            losses[x] = 0.5 * state.weights[j, x] ** 2 / inverse[x, x]
+            freed[x] = 1.0 / inverse[x, x]
+            losses[x] = 0.5 * state.weights[j, x] ** 2 * freed[x]
     else:
         inverse[:] = 0.0
-    return Head(j, effects, inverse, losses)
+    return Head(j, effects, slopes, inverse, freed, losses)
+
+
+@kernel
+def _may_fall(effect: float, gradient: float, curvature: float, rise: float) -> bool:
+    """Whether a new coefficient may change f by less than `rise`.
+
+    On the near side of det A = 0 the cycle only adds curvature; the far side is out of reach
+    where the total effect is small.
+    """
+    if effect * effect > LARGE_EFFECT * curvature:
+        return True
+    return -0.5 * gradient * gradient < rise * curvature
 
 
 @merged
@@ -54,37 +78,45 @@ def offer_entries(
     problem: Problem, state: State, tables: Tables, candidates: Candidates, head: Head, hope: float
 ) -> None:
     """All new parents of a head, besides the present ones and in the place of each."""
-    j, effects, inverse = head.j, head.effects, head.inverse
-    count, precision = state.n_tails[j], tables.precision[j, j]
+    j, effects, slopes, inverse = head.j, head.effects, head.slopes, head.inverse
+    count, precision = state.n_tails[j], tables.diagonal[j]
     best = np.full(count, hope)
     swap = np.empty(count, np.int64)
     value = np.empty(count)
     cross = np.empty(count)
+    shifts = np.empty(count)
     for i in range(state.noise.shape[0]):
         if i == j or not problem.allowed[i, j] or parent_place(state, i, j) >= 0:
             continue
-        effect, slope = effects[i], tables.slopes[j, i]
+        effect, slope = effects[i], slopes[i]
         for x in range(count):
             k = state.tails[j, x]
             cross[x] = problem.S[k, i] * precision + effects[k] * effect
-        shifts = inverse @ cross
         full = problem.S[i, i] * precision
         own = full
         for x in range(count):
+            shifts[x] = 0.0
+            for y in range(count):
+                shifts[x] += inverse[x, y] * cross[y]
             own -= cross[x] * shifts[x]
         least = LEAST_CURVATURE * full
-        t, change = best_edge_change(effect, slope, max(own, least))
-        predicted = problem.n * change + problem.weight
-        if predicted < hope:
-            offer(candidates, j, Move(ADD, i, j, 0, t), predicted)
+        rise = (hope - problem.weight) / problem.n
+        if _may_fall(effect, effect - slope, max(own, least), rise):
+            t, change = best_edge_change(effect, slope, max(own, least))
+            predicted = problem.n * change + problem.weight
+            if predicted < hope:
+                offer(candidates, j, Move(ADD, i, j, 0, t), predicted)
         for x in range(count):
-            freed = 1.0 / inverse[x, x]
+            freed = head.freed[x]
             if not freed < np.inf:
                 continue
             weight = state.weights[j, x]
             moved = effect / (1.0 + weight * effects[state.tails[j, x]])
             gradient = effect - slope - weight * shifts[x] * freed
             curvature = own + effect * effect + shifts[x] ** 2 * freed - moved * moved
+            rise = best[x] / problem.n - head.losses[x]
+            if not _may_fall(moved, gradient, max(curvature, least), rise):
+                continue
             t, change = best_edge_change(moved, moved - gradient, max(curvature, least))
             predicted = problem.n * (head.losses[x] + change)
             if predicted < best[x]:
@@ -101,7 +133,6 @@ def offer_exits(
 ) -> None:
     """Deletion and reversal of every parent of a head."""
     j, effects = head.j, head.effects
-    other = np.empty(state.noise.shape[0])
     for x in range(state.n_tails[j]):
         i, s = state.tails[j, x], -state.weights[j, x]
         if problem.required[i, j]:
@@ -112,10 +143,10 @@ def offer_exits(
         alpha = 1.0 - s * effects[i]  # factor of det A when i → j goes
         if abs(alpha) < 1e-9 or not problem.allowed[j, i] or parent_place(state, j, i) >= 0:
             continue
-        effects_from(state, tables, i, other)
+        other = effects_of(state, tables, i)
         loop = other[j] + s * other[i] * effects[j] / alpha
-        slope = tables.slopes[i, j] - s * problem.S[i, j] * tables.precision[j, i]
-        curvature = problem.S[j, j] * tables.precision[i, i]
+        slope = slope_at(state, tables, i, j) - s * problem.S[i, j] * tables.precision[j, i]
+        curvature = problem.S[j, j] * tables.diagonal[i]
         t, change = best_edge_change(loop, slope, curvature)
         predicted = problem.n * (head.losses[x] + change)
         if predicted < hope:

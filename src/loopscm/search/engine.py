@@ -8,7 +8,16 @@ import numpy as np
 
 from loopscm._compile import entry, kernel, merged
 from loopscm.search.kicks import draw_kind, kick
-from loopscm.search.local import LEFT, SMALLEST_GAIN, STEPS, Work, add_marks, search_locally
+from loopscm.search.local import (
+    LEFT,
+    SMALLEST_GAIN,
+    STEPS,
+    Work,
+    add_marks,
+    drop,
+    loops_fit,
+    search_locally,
+)
 from loopscm.search.neighbourhood import connected_set
 from loopscm.search.pool import Pool, remember
 from loopscm.search.problem import Problem
@@ -46,7 +55,8 @@ def advance(
     """Make a number of steps: kick, search locally, keep or undo the result.
 
     The FIRST step searches from the edited trial without a kick. MERGE takes the trial as it is
-    instead of a kick, COPY takes it over without a search, REST goes back to the best graph.
+    instead of a kick, unless its loops are too large; COPY takes it over without a search, REST
+    goes back to the best graph.
     A new best graph is settled: what changed is fitted once more, with more company.
     """
     done, back, settle = 0, False, False
@@ -67,6 +77,9 @@ def advance(
                 patience = control.patience
                 _rearrange(problem, work, control, rng)
             elif order == MERGE:
+                if not loops_fit(problem, work):
+                    drop(work)
+                    return
                 limit, patience = scores[CURRENT], control.patience
             elif order == FIRST:
                 patience = control.first_patience
@@ -126,11 +139,26 @@ def _count(work: Work, control: Control, rng: np.ndarray) -> None:
     """Count the kick, and choose a region where a round begins."""
     work.counts[STEPS] += 1
     if work.counts[LEFT] == 0:
-        centre = below(rng, work.region.shape[0])
+        centre = _least(work.rounds, rng)
         region = connected_set(work.state, rng, centre, control.region)
         work.region[: region.shape[0]] = region
+        for x in range(region.shape[0]):
+            work.rounds[region[x]] += 1
         work.counts[LEFT] = control.round_length
     work.counts[LEFT] -= 1
+
+
+@kernel
+def _least(counts: np.ndarray, rng: np.ndarray) -> int:
+    """A random place with the least count."""
+    least, ties = counts.min(), 0
+    place = 0
+    for j in range(counts.shape[0]):
+        if counts[j] == least:
+            ties += 1
+            if below(rng, ties) == 0:
+                place = j
+    return place
 
 
 @merged

@@ -15,7 +15,7 @@ from loopscm.search.candidates import Candidates, offer
 from loopscm.search.moves import DIRECT, VEIL, Move
 from loopscm.search.problem import Problem, latent_cost
 from loopscm.search.state import State, parent_place
-from loopscm.search.tables import Tables, effects_from
+from loopscm.search.tables import Tables, effects_of
 
 
 @kernel
@@ -32,10 +32,8 @@ def _exchange(
 
     `gone` is the present value of the one that goes.
     """
-    p, count = state.noise.shape[0], state.n_tails[head]
-    ends, starts = np.empty(p), np.empty(p)  # total effects of the head and of the tail
-    effects_from(state, tables, head, ends)
-    effects_from(state, tables, tail, starts)
+    count = state.n_tails[head]
+    ends, starts = effects_of(state, tables, head), effects_of(state, tables, tail)
     own, cross = tables.precision[head, head], tables.precision[head, tail]
     nodes = np.empty(count + 1, np.int64)
     nodes[:count] = state.tails[head, :count]

@@ -32,6 +32,7 @@ class Lane:
             candidates=empty_candidates(p + slots),
             counts=np.zeros(3, np.int64),
             region=np.arange(p),
+            rounds=np.zeros(p, np.int64),
         )
         self.pool = empty_pool(start, keep)
         self.scores = np.zeros(2)
@@ -40,6 +41,7 @@ class Lane:
     def search_locally(self) -> None:
         """The first local search."""
         self.work.trial.touched[:] = True
+        self.work.trial.stirred[:] = True
         self._advance(1, FIRST)
 
     def walk(self, kicks: int) -> None:

@@ -13,31 +13,7 @@ from loopscm.search.candidates import Candidates, offer
 from loopscm.search.moves import CONFOUND, DISSOLVE, JOIN, LEAVE, Move
 from loopscm.search.problem import Problem, latent_cost
 from loopscm.search.state import State, child_place, free_slot
-from loopscm.search.tables import Tables
-
-
-@merged
-def information_row(state: State, tables: Tables, j: int, result: np.ndarray) -> None:
-    """Row j of T = Π R Π, from the slopes of all heads: T_jk = Σ_i (AΠ)_ij c_ik."""
-    p = state.noise.shape[0]
-    direction = np.zeros(p)  # column j of A Π
-    for l in range(p):
-        scale = tables.precision[j, l]
-        if scale != 0.0:
-            direction[l] += scale
-            for k in range(state.n_tails[l]):
-                direction[state.tails[l, k]] -= state.weights[l, k] * scale
-    used = np.empty(p, np.int64)
-    count = 0
-    for i in range(p):
-        if direction[i] != 0.0:
-            used[count] = i
-            count += 1
-    for k in range(p):
-        total = 0.0
-        for x in range(count):
-            total += direction[used[x]] * tables.slopes[k, used[x]]
-        result[k] = total
+from loopscm.search.tables import Tables, information_of
 
 
 @kernel
@@ -50,7 +26,7 @@ def _reach(state: State, tables: Tables, h: int, j: int) -> float:
 
 
 @kernel
-def _strength(state: State, tables: Tables, h: int) -> float:
+def strength_of(state: State, tables: Tables, h: int) -> float:
     """γ_hᵀ Π γ_h."""
     total = 0.0
     for k in range(state.n_children[h]):
@@ -65,21 +41,26 @@ def offer_confounding(
     tables: Tables,
     candidates: Candidates,
     j: int,
+    slopes: np.ndarray,
+    strengths: np.ndarray,
     marks: np.ndarray,
     hope: float,
 ) -> None:
-    """A new latent over j and another node, or j as a new child of a latent."""
+    """A new latent over j and another node, or j as a new child of a latent.
+
+    Given are column j of S A Π, and the strengths of all latents.
+    """
     p = state.noise.shape[0]
     T = np.empty(p)
-    information_row(state, tables, j, T)
-    own = tables.precision[j, j]
+    information_of(state, tables, slopes, T)
+    own = tables.diagonal[j]
     if free_slot(state) >= 0:
         price = problem.weight * latent_cost(problem, 2)
         for k in range(p):
             if k == j or (k < j and marks[k]):
                 continue
             cross = tables.precision[j, k]
-            step = (T[k] - cross) / (cross * cross + own * tables.precision[k, k])
+            step = (T[k] - cross) / (cross * cross + own * tables.diagonal[k])
             predicted = price - 0.5 * problem.n * step * (T[k] - cross)
             if predicted < hope:
                 offer(candidates, j, Move(CONFOUND, j, k, 0, step), predicted)
@@ -92,7 +73,7 @@ def offer_confounding(
             head = state.children[h, k]
             slope += state.loadings[h, k] * (T[head] - tables.precision[j, head])
         reach = _reach(state, tables, h, j)
-        step = slope / (reach * reach + own * _strength(state, tables, h))
+        step = slope / (reach * reach + own * strengths[h])
         price = latent_cost(problem, count + 1) - latent_cost(problem, count)
         predicted = problem.weight * price - 0.5 * problem.n * step * slope
         if predicted < hope:
@@ -105,11 +86,11 @@ def offer_latent_changes(
 ) -> None:
     """Loss of a child, and removal."""
     row, count = state.noise.shape[0] + h, state.n_children[h]
-    strength = _strength(state, tables, h)
+    strength = strength_of(state, tables, h)
     total = 0.0
     for k in range(count):
         j, loading = state.children[h, k], state.loadings[h, k]
-        own, reach = tables.precision[j, j], _reach(state, tables, h, j)
+        own, reach = tables.diagonal[j], _reach(state, tables, h, j)
         # w = γ_h without its own entry: only covariances of j move.
         rest = strength - 2.0 * loading * reach + loading * loading * own
         across = reach - loading * own

@@ -8,15 +8,15 @@ import numpy as np
 
 from loopscm._compile import kernel, merged
 from loopscm.search.candidates import Candidates, clear_all, clear_row, take_best
-from loopscm.search.components import largest_loop
+from loopscm.search.components import closes_no_loop, largest_loop
 from loopscm.search.edge_screening import look_at, offer_entries, offer_exits
 from loopscm.search.exchange_screening import offer_directing, offer_veiling
-from loopscm.search.latent_screening import offer_confounding, offer_latent_changes
+from loopscm.search.latent_screening import offer_confounding, offer_latent_changes, strength_of
 from loopscm.search.local_problem import refit
 from loopscm.search.moves import apply
 from loopscm.search.problem import Problem, cost_of
 from loopscm.search.state import State, clear_marks, take_over
-from loopscm.search.tables import Tables, effects_from, refresh
+from loopscm.search.tables import Tables, effects_of, refresh, slopes_into
 
 SMALLEST_GAIN = 0.02  # of the score: twice the accuracy of the fits
 FITS, STEPS, LEFT = 0, 1, 2  # places in `Work.counts`
@@ -33,6 +33,7 @@ class Work(NamedTuple):
     candidates: Candidates
     counts: np.ndarray  # (3,) graphs fitted, steps done, kicks left in the round
     region: np.ndarray  # (p,) nodes from which the kicks of the round start
+    rounds: np.ndarray  # (p,) how many rounds had each node in their region
 
 
 @kernel
@@ -40,16 +41,21 @@ def screen(problem: Problem, work: Work, marks: State, hope: float) -> None:
     """New candidates for the touched heads and for the latents over them."""
     state, tables, candidates = work.state, work.tables, work.candidates
     p = state.noise.shape[0]
-    effects = np.empty(p)
+    slopes = np.empty(p)
+    strengths = np.empty(state.n_children.shape[0])
+    for h in range(strengths.shape[0]):
+        strengths[h] = strength_of(state, tables, h)
     for j in range(p):
         if marks.touched[j]:
             clear_row(candidates, j)
-            effects_from(state, tables, j, effects)
-            head = look_at(problem, state, tables, j, effects)
+            slopes_into(state, tables, j, slopes)
+            head = look_at(problem, state, tables, j, effects_of(state, tables, j), slopes)
             offer_entries(problem, state, tables, candidates, head, hope)
             offer_exits(problem, state, tables, candidates, head, hope)
             offer_veiling(problem, state, tables, candidates, j, hope)
-            offer_confounding(problem, state, tables, candidates, j, marks.touched, hope)
+            offer_confounding(
+                problem, state, tables, candidates, j, slopes, strengths, marks.touched, hope
+            )
     for h in range(state.n_children.shape[0]):
         if state.n_children[h] == 0:
             clear_row(candidates, p + h)
@@ -79,7 +85,7 @@ def _adopt(problem: Problem, work: Work) -> float:
     take_over(work.state, work.trial, work.trial)
     add_marks(work.base, work.trial)
     add_marks(work.best, work.trial)
-    return refresh(problem, work.state, work.tables, work.trial.touched)
+    return refresh(problem, work.state, work.tables, work.trial)
 
 
 @kernel
@@ -102,11 +108,34 @@ def _next_trial(problem: Problem, work: Work) -> bool:
 
 
 @kernel
-def _loops_fit(problem: Problem, state: State) -> bool:
-    """Whether no loop is larger than allowed; costs nothing where all are allowed."""
-    if problem.largest_loop >= state.noise.shape[0]:
+def loops_fit(problem: Problem, work: Work) -> bool:
+    """Whether the trial has no loop larger than allowed; costs nothing where all are allowed."""
+    state, trial = work.state, work.trial
+    if problem.largest_loop >= trial.noise.shape[0]:
         return True
-    return largest_loop(state) <= problem.largest_loop
+    if closes_no_loop(state, trial, trial.touched) or _unreached(work):
+        return True
+    return largest_loop(trial) <= problem.largest_loop
+
+
+@kernel
+def _unreached(work: Work) -> bool:
+    """Whether no touched head has an effect on a parent of any, later in the order.
+
+    The trial then has no loop that the current graph has not.
+    """
+    state, trial, p = work.state, work.trial, work.trial.noise.shape[0]
+    for j in range(p):
+        if not trial.touched[j]:
+            continue
+        for k in range(trial.n_tails[j]):
+            tail = trial.tails[j, k]
+            if state.place[tail] < state.place[j] or state.loop[tail] == state.loop[j]:
+                continue
+            for i in range(p):
+                if trial.touched[i] and effects_of(state, work.tables, i)[tail] != 0.0:
+                    return False
+    return True
 
 
 @merged
@@ -123,7 +152,7 @@ def search_locally(
     while True:
         work.counts[FITS] += 1
         if known or (
-            _loops_fit(problem, work.trial)
+            loops_fit(problem, work)
             and refit(problem, work.state, work.trial, work.tables, aim, company) < aim
         ):
             f = _adopt(problem, work)

@@ -10,7 +10,7 @@ from loopscm.likelihood.kinds import EDGE, LOADING, VARIANCE
 from loopscm.search.local_fit import Local, minimise
 from loopscm.search.problem import Problem
 from loopscm.search.state import State, child_place
-from loopscm.search.tables import Tables, effects_from
+from loopscm.search.tables import Tables, effects_of
 
 LEAST_SCATTER = 1e-6  # variance of a latent given the other errors, below which it is one of them
 
@@ -225,9 +225,8 @@ def gather(
     if l > 0:
         _fill_latents(before, state, tables, heads, nodes, latents, position, M, V)
     E = np.zeros((m, t))
-    effects = np.empty(state.noise.shape[0])
     for x in range(m):
-        effects_from(before, tables, heads[x], effects)
+        effects = effects_of(before, tables, heads[x])
         for y in range(t):
             E[x, y] = effects[nodes[y]]
     total = m

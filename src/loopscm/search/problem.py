@@ -18,7 +18,7 @@ class Problem(NamedTuple):
     n: float  # number of observations
     weight: float  # λ, the price of one unit of cost
     dimension: bool  # whether latents cost the dimension they add, else children plus one
-    allowed: np.ndarray  # (p, p) edges that may be added
+    allowed: np.ndarray  # (p, p) edges that may be added, by columns
     required: np.ndarray  # (p, p) edges that may not be removed
     floor: float  # of noise variances
     tolerance: float  # of local fits, in units of f

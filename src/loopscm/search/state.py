@@ -34,6 +34,7 @@ class State(NamedTuple):
     members: np.ndarray  # (p,) nodes by district
     loop: np.ndarray  # (p,) one node of each node's strong component
     order: np.ndarray  # (p,) nodes with ancestors first, strong components together
+    place: np.ndarray  # (p,) where each node stands in the order
     touched: np.ndarray  # (p,) nodes whose parents, coefficients, loadings, or noise changed
     stirred: np.ndarray  # (l,) latents whose children or loadings changed
 
@@ -55,6 +56,7 @@ def empty_state(p: int, slots: int) -> State:
         members=np.arange(p),
         loop=np.arange(p),
         order=np.arange(p),
+        place=np.arange(p),
         touched=np.zeros(p, np.bool_),
         stirred=np.zeros(slots, np.bool_),
     )
