@@ -35,8 +35,10 @@ def compare_graphs(
 
     Prints the compatibility error (how far the covariances that the two graphs can generate
     are apart, zero if the data cannot tell them apart), whether they are quasi-equivalent,
-    and the ordinary metrics. In an edge list, name the latents on a line
-    '# latent: L1 L2' and variables without edges on a line '# observed: X7 X9'.
+    and the ordinary metrics. Two lines of an edge list are no edges:
+
+    - the latents' names, `# latent: L1 L2`
+    - names of variables that have no edges, `# observed: X7 X9`
     """
     try:
         halves = None if data is None else read_halves(data)

@@ -21,7 +21,13 @@ from loopscm.stats import GaussianStats
 
 
 def fit_or_learn(
-    data: Annotated[Path, typer.Argument(help="A .csv or .tsv table with a header line.")],
+    data: Annotated[
+        Path,
+        typer.Argument(
+            help="A .csv or .tsv table with a header line, or a covariance matrix with its "
+            "sample size (.cov.txt)."
+        ),
+    ],
     graph: Annotated[
         Path | None,
         typer.Option(help="Fit this graph instead of learning one (.tsv, .json, .graphml)."),
@@ -30,14 +36,18 @@ def fit_or_learn(
         Path | None, typer.Option(help="Write the graph here (.tsv or .json).")
     ] = None,
     method: Annotated[
-        str, typer.Option(help="How to learn: search, paper, bernoulli, or concrete.")
+        str,
+        typer.Option(metavar="<name>", help="How to learn: search, paper, bernoulli, or concrete."),
     ] = "search",
-    penalty: Annotated[Penalty, typer.Option(help="What a graph costs.")] = "structural",
+    penalty: Annotated[
+        Penalty,
+        typer.Option(metavar="<name>", help="What a graph costs: structural or dimension."),
+    ] = "structural",
     max_latents: Annotated[int | None, typer.Option(min=0, help="Most latents to learn.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of all random numbers.")] = 0,
     time_limit: Annotated[float | None, typer.Option(help="Seconds to learn at most.")] = None,
     jobs: Annotated[int, typer.Option(help="Threads to learn with; -1 for all cores.")] = 1,
-    center: Annotated[bool, typer.Option(help="Remove the columns' means.")] = True,
+    center: Annotated[bool, typer.Option(help="Whether to remove the columns' means.")] = True,
 ) -> None:
     """Learn a causal graph from a table, or fit the graph given with --graph.
 

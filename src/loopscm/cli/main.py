@@ -15,6 +15,7 @@ from loopscm.cli.simulate import simulate_world
 app = typer.Typer(
     help="Learn causal graphs with feedback loops and hidden common causes.",
     no_args_is_help=True,
+    rich_markup_mode="markdown",  # joins the lines of a paragraph, so that it wraps anywhere
     pretty_exceptions_enable=False,
 )
 app.command("fit")(fit_or_learn)

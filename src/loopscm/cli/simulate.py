@@ -20,79 +20,92 @@ from loopscm.simulate import (
     random_scm,
     scenario,
 )
-from loopscm.simulate._families import FAMILIES
 from loopscm.simulate.genes.langevin import Record
-from loopscm.simulate.genes.noise import Measurement
+from loopscm.simulate.genes.noise import MEASUREMENTS, Measurement
 
 # Which options belong to which source of data, with their defaults there.
 PROTOCOL = {"variables": 16, "degree": 4, "latent_ratio": 0.2, "observations": 10_000, "seed": 0}
 GENES = {"observations": 1000, "seed": 0, "record": "state", "noise": "none", "jobs": 1}
 SCENARIO = {"jobs": 1}
-NAMES = ", ".join(family.example for family in FAMILIES.values())
+
+Files = dict[str, tuple[str, str]]  # name → (text, what it holds)
+Folder = Annotated[Path, typer.Argument(help="Where to write data.csv, graph.tsv, ...")]
+Variables = Annotated[
+    int | None, typer.Option("--variables", "-p", min=1, help="Observed variables. [default: 16]")
+]
+Degree = Annotated[
+    int | None, typer.Option(min=1, help="Most edges at one observed variable. [default: 4]")
+]
+LatentRatio = Annotated[
+    float | None, typer.Option(min=0, help="Latents per observed variable. [default: 0.2]")
+]
+Observations = Annotated[
+    int | None,
+    typer.Option("--observations", "-n", min=2, help="Rows. [default: 10000; of genes 1000]"),
+]
+Seed = Annotated[int | None, typer.Option(min=0, help="Seed of all random numbers. [default: 0]")]
+Genes = Annotated[
+    Path | None,
+    typer.Option(
+        help="Simulate this gene network instead: kinetics (.json), or edges with random kinetics "
+        "(.tsv or .graphml: source, target, optional sign)."
+    ),
+]
+GeneRecord = Annotated[
+    Record | None,
+    typer.Option(
+        metavar="<name>",
+        help="Genes: what is recorded, the true state or the support point as in GeneNetWeaver: "
+        "state, support. [default: state]",
+    ),
+]
+GeneNoise = Annotated[
+    Measurement | None,
+    typer.Option(
+        metavar="<name>",
+        help=f"Genes: measurement noise: {', '.join(MEASUREMENTS)}. [default: none]",
+    ),
+]
+Name = Annotated[
+    str | None, typer.Option("--scenario", metavar="<name>", help="Write this named world instead.")
+]
+Jobs = Annotated[
+    int | None,
+    typer.Option(help="Genes and scenarios: threads; -1 takes every core. [default: 1]"),
+]
 
 
 def simulate_world(
-    folder: Annotated[Path, typer.Argument(help="Where to write data.csv, graph.tsv, ...")],
-    variables: Annotated[
-        int | None, typer.Option("--variables", "-p", min=1, help="Observed variables: 16.")
-    ] = None,
-    degree: Annotated[
-        int | None, typer.Option(min=1, help="Most edges at one observed variable: 4.")
-    ] = None,
-    latent_ratio: Annotated[
-        float | None, typer.Option(min=0, help="Latents per observed variable: 0.2.")
-    ] = None,
-    observations: Annotated[
-        int | None,
-        typer.Option("--observations", "-n", min=2, help="Rows: 10000, of genes 1000."),
-    ] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Seed of all random numbers: 0.")] = None,
-    genes: Annotated[
-        Path | None,
-        typer.Option(
-            help="Simulate this gene network instead: kinetics (.json), or edges with random "
-            "kinetics (.tsv or .graphml: source, target, optional sign)."
-        ),
-    ] = None,
-    record: Annotated[
-        Record | None,
-        typer.Option(
-            help="Genes: the true state (the default), or the support point that GeneNetWeaver "
-            "records."
-        ),
-    ] = None,
-    noise: Annotated[
-        Measurement | None, typer.Option(help="Genes: measurement noise: none.")
-    ] = None,
-    name: Annotated[
-        str | None,
-        typer.Option("--scenario", help=f"Write this named scenario instead, such as {NAMES}."),
-    ] = None,
-    jobs: Annotated[
-        int | None, typer.Option(help="Genes and scenarios: threads; -1 takes every core.")
-    ] = None,
+    folder: Folder,
+    variables: Variables = None,
+    degree: Degree = None,
+    latent_ratio: LatentRatio = None,
+    observations: Observations = None,
+    seed: Seed = None,
+    genes: Genes = None,
+    record: GeneRecord = None,
+    noise: GeneNoise = None,
+    name: Name = None,
+    jobs: Jobs = None,
 ) -> None:
     """Draw data from a model with loops and latents, and write them with the true graph.
 
     Without further options: a random linear model of the paper's protocol. With --genes: a gene
-    network with GeneNetWeaver's dynamics. With --scenario: one of the worlds that benchmarks
-    refer to by name, the same on every machine of a kind.
+    network with GeneNetWeaver's dynamics. With --scenario: a world that benchmarks refer to by
+    name, such as
+
+    - `synthetic/p16-d4-r0.2/seed3`
+    - `gnw/100-20`
+    - `dream4/size100-1`
+    - `stress/cycles-p30/seed0`
     """
     given = {
         "variables": variables, "degree": degree, "latent_ratio": latent_ratio,
         "observations": observations, "seed": seed, "record": record, "noise": noise, "jobs": jobs,
     }  # fmt: skip
     try:
-        if name is not None and genes is not None:
-            raise OptionError("--genes and --scenario exclude each other; give one.")
-        if name is not None:
-            files = _named(name, **_options(given, SCENARIO, "--scenario"))
-        elif genes is not None:
-            files = _expressed(genes, **_options(given, GENES, "--genes"))
-        else:
-            files = _protocol(**_options(given, PROTOCOL, "the paper's protocol"))
-        for file, (text, _) in files.items():
-            write_atomically(folder / file, text)
+        files = _world(name, genes, given)
+        _write(folder, files)
     except (LoopscmError, OSError) as problem:
         typer.echo(f"Error: {problem}", err=True)
         raise typer.Exit(2) from None
@@ -100,7 +113,20 @@ def simulate_world(
         typer.echo(f"{folder / file}: {what}")
 
 
-Files = dict[str, tuple[str, str]]  # name → (text, what it holds)
+def _world(name: str | None, genes: Path | None, given: dict[str, Any]) -> Files:
+    """The files of the one source that is asked for."""
+    if name is not None and genes is not None:
+        raise OptionError("--genes and --scenario exclude each other; give one.")
+    if name is not None:
+        return _named(name, **_options(given, SCENARIO, "--scenario"))
+    if genes is not None:
+        return _expressed(genes, **_options(given, GENES, "--genes"))
+    return _protocol(**_options(given, PROTOCOL, "the paper's protocol"))
+
+
+def _write(folder: Path, files: Files) -> None:
+    for file, (text, _) in files.items():
+        write_atomically(folder / file, text)
 
 
 def _options(given: dict[str, Any], known: dict[str, Any], source: str) -> dict[str, Any]:
