@@ -29,7 +29,7 @@ with each other, so neither is the truth. Edges on directed loops are red; L1, L
 common causes.</p>
 <div class="pair">{figures}</div>
 <h2>Learned structural equations</h2>
-<p>{status} Feedback has {stability}.</p>
+<p>{status} Feedback: {stability}.</p>
 <table><tr><th>edge<th>coefficient<th>standard error</tr>{rows}</table>
 """
 

@@ -88,6 +88,19 @@ def test_total_effects_and_stability():
     np.testing.assert_allclose(wild.total_effects() @ (np.eye(2) - B), np.eye(2), atol=1e-14)
 
 
+def test_radius_is_that_of_the_loops_alone():
+    """Exactly zero without loops, and exact for two loops joined by a long chain."""
+    p, order = 40, np.random.default_rng(0).permutation(40)
+    B = np.diag(np.full(p - 1, 2.0), 1)
+    chain = LinearSCM(LatentGraph(B != 0), B, None, np.ones(p))
+    assert chain.stability.spectral_radius == 0.0 and chain.is_stable
+    assert "no effect returns to its cause" in str(chain.stability)
+    B[1, 0], B[p - 1, p - 2] = 0.02, 0.08
+    B = B[np.ix_(order, order)]
+    joined = LinearSCM(LatentGraph(B != 0), B, None, np.ones(p))
+    assert joined.stability.spectral_radius == pytest.approx(0.4, abs=1e-12)
+
+
 def test_do_cuts_incoming_edges():
     model = loop()
     cut = model.do({"b": 2.0})

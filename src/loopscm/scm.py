@@ -46,6 +46,8 @@ class Stability:
         return self.spectral_radius < 1
 
     def __str__(self) -> str:
+        if self.spectral_radius == 0.0:
+            return "spectral radius 0, no feedback: no effect returns to its cause"
         verdict = (
             "stable: effects passed around the loops die out"
             if self.is_stable
@@ -185,8 +187,16 @@ class LinearSCM:
 
     @cached_property
     def stability(self) -> Stability:
-        """The spectral radius of B and what it says about the loops; prints as a sentence."""
-        return Stability(float(np.abs(np.linalg.eigvals(self.coefficients)).max()))
+        """The spectral radius of B and what it says about the loops; prints as a sentence.
+
+        It is the largest over the strong components, and exactly zero without loops.
+        """
+        radii = [
+            np.abs(np.linalg.eigvals(self.coefficients[np.ix_(group, group)])).max()
+            for group in self.graph.strongly_connected_components()
+            if len(group) > 1
+        ]
+        return Stability(float(max(radii, default=0.0)))
 
     @property
     def is_stable(self) -> bool:
