@@ -234,6 +234,19 @@ def test_one_child_latents_are_removed():
 # ---- refusals and statuses --------------------------------------------------------------
 
 
+def test_too_few_iterations_are_a_status_of_an_upper_bound():
+    """It says what the number is worth and what to do."""
+    rng = np.random.default_rng(5)
+    left, right = (random_graph(8, 3, 0.3, rng) for _ in range(2))
+    short = compatibility(left, right, draws=3, starts=1, max_iterations=1)
+    assert short.forward_status is DrawStatus.UNCONVERGED
+    assert "may be too large, never too small" in repr(short)
+    assert "larger max_iterations or more starts" in repr(short)
+    full = compatibility(left, right, draws=3)
+    assert full.forward_status is DrawStatus.COMPLETE
+    assert full.forward <= short.forward
+
+
 def test_unsatisfiable_acceptance_rule_is_a_status():
     dense = LatentGraph(~np.eye(14, dtype=bool))
     empty = LatentGraph(np.zeros((14, 14)))

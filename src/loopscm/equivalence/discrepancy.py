@@ -30,8 +30,9 @@ class DrawStatus(Enum):
 
     COMPLETE = "Every draw was fitted to convergence."
     UNCONVERGED = (
-        "Some fits stopped at max_iterations; their discrepancies are upper bounds. Raise "
-        "max_iterations or starts."
+        "The best fit of some draw stopped before it converged: the figure may be too large, "
+        "never too small. Near zero it stands; otherwise repeat with a larger max_iterations or "
+        "more starts and see whether it falls."
     )
     INCOMPLETE = (
         "Some draws found no coefficients that satisfy the acceptance rule and are missing (NaN); "
@@ -132,7 +133,8 @@ def aligned(reference: LatentGraph, recovered: LatentGraph) -> tuple[LatentGraph
     """Both graphs without empty latents, the second in the order and names of the first."""
     for what, graph in (("reference", reference), ("recovered", recovered)):
         if not isinstance(graph, LatentGraph):
-            raise GraphError(f"{what} must be a LatentGraph, got {type(graph).__name__}.")
+            hint = "; pass its `graph`" if hasattr(graph, "graph") else ""
+            raise GraphError(f"{what} must be a LatentGraph, got {type(graph).__name__}{hint}.")
     p = reference.n_observed
     if recovered.n_observed != p:
         raise GraphError(
