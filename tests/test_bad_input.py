@@ -20,11 +20,15 @@ from loopscm import (
     OptionError,
     ParameterError,
     UnboundedLikelihoodError,
+    compatibility,
     family_dimension,
     fit,
+    learn,
     score,
     simulate,
 )
+from loopscm.equivalence import heldout_log_likelihood
+from loopscm.search import Knowledge, SearchSettings
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((30, 3))
@@ -181,7 +185,7 @@ CASES: list[tuple[str, Callable[..., Any], tuple, dict, type[LoopscmError], str]
     ("raw data instead of statistics", fit, (X, GRAPH), {}, DataError, "from_data"),
     ("matrix instead of graph", fit, (STATS, GRAPH.directed), {}, GraphError, "LatentGraph"),
     ("graph of other size", fit, (STATS, LatentGraph(np.zeros((4, 4)))), {}, GraphError,
-     "4 variables, the data 3"),
+     "4 variables, the data 3; give a graph over all variables"),
     ("graph with other names", fit, (STATS, LatentGraph(np.zeros((3, 3)), None, list("abc"))), {},
      GraphError, "variable 0 is 'a' in the graph but 'X0'"),
     ("default names in another order", fit,
@@ -199,11 +203,38 @@ CASES: list[tuple[str, Callable[..., Any], tuple, dict, type[LoopscmError], str]
     ("start in another order", fit, (NAMED_STATS, NAMED.graph),
      {"start": LinearSCM(LatentGraph(GRAPH.directed, None, list("cba")), S * 0, None, [1] * 3)},
      ParameterError, "start are 'c', 'b', 'a', .*; bring both to one order"),
+    ("start over other variables", fit, (STATS, GRAPH), {"start": NAMED}, ParameterError,
+     "start are 'a', 'b', 'c', .*; bring both to one order"),
     ("unbounded likelihood", fit, (FEW, LatentGraph(np.triu(np.ones((5, 5)), 1))), {},
      UnboundedLikelihoodError, "Remove parents or add observations"),
     ("divergence from a singular S", fit, (FEW, LatentGraph(np.zeros((5, 5)))),
      {"objective": "divergence"}, DataError, "positive definite"),
     ("unknown penalty", score, (STATS, GRAPH), {"penalty": "aic"}, OptionError, "'structural'"),
+    # ---- learning
+    ("negative number of latents", learn, (STATS,), {"max_latents": -1}, OptionError,
+     "max_latents must be at least 0"),
+    ("unknown cost of a graph", learn, (STATS,), {"penalty": "bic"}, OptionError,
+     "'structural', 'dimension'; got 'bic'"),
+    ("seed of text", learn, (STATS,), {"seed": "a"}, OptionError, "seed must be a .* integer seed"),
+    ("unknown weight", SearchSettings, (), {"weight": "aic"}, OptionError,
+     "a weight that is no number must be one of 'paper', 'bic', 'ebic'"),
+    ("contradictory knowledge", learn, (NAMED_STATS,),
+     {"settings": SearchSettings(knowledge=Knowledge(GRAPH.directed, GRAPH.directed))}, GraphError,
+     "the edge a -> b is both required and forbidden; drop one"),
+    ("ragged knowledge", learn, (STATS,),
+     {"settings": SearchSettings(knowledge=Knowledge([[True], [True, False]]))}, GraphError,
+     "rows of required differ in length; it must be 3 x 3"),
+    ("knowledge in another order", learn, (NAMED_STATS,),
+     {"settings": SearchSettings(knowledge=Knowledge(
+         None, pd.DataFrame(GRAPH.directed, columns=list("cba"), index=list("cba"))))}, GraphError,
+     "rows of forbidden are 'c', 'b', 'a', the variables 'a', 'b', 'c'; bring both to one order"),
+    ("start of a search over other variables", learn, (STATS,),
+     {"settings": SearchSettings(start=NAMED.graph)}, GraphError, "variable 0 is 'a' in the graph"),
+    # ---- evaluation
+    ("a result instead of its graph", compatibility, (GRAPH, MODEL), {}, GraphError,
+     "recovered must be a LatentGraph, got LinearSCM; pass its `graph`"),
+    ("held-out likelihood of a graph", heldout_log_likelihood, (GRAPH, X), {}, ParameterError,
+     "must be a LinearSCM, got LatentGraph; pass the `scm` of a fit"),
     # ---- simulation
     ("no variables", simulate.random_graph, (0, 2, 0.1, 0), {}, OptionError, "p must be at least"),
     ("negative latent ratio", simulate.random_graph, (5, 2, -0.1, 0), {}, OptionError,
@@ -246,6 +277,8 @@ def same(first: Any, second: Any) -> bool:
         return first.equals(second)
     if isinstance(first, GaussianStats):
         return np.array_equal(first.S, second.S)
+    if isinstance(first, SearchSettings):
+        return same(vars(first.knowledge), vars(second.knowledge))
     if isinstance(first, LinearSCM):
         return np.array_equal(first.coefficients, second.coefficients)
     return first == second or first is second

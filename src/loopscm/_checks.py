@@ -47,14 +47,14 @@ def as_flag(value: Any, name: str) -> bool:
     return bool(value)
 
 
-def as_generator(rng: Any) -> np.random.Generator:
+def as_generator(rng: Any, name: str = "rng") -> np.random.Generator:
     """A `numpy.random.Generator`, from one or from an integer seed; never the global state."""
     if isinstance(rng, np.random.Generator):
         return rng
     if isinstance(rng, (int, np.integer)) and not isinstance(rng, bool) and rng >= 0:
         return np.random.default_rng(int(rng))
     raise OptionError(
-        f"rng must be a numpy.random.Generator or a non-negative integer seed, got {rng!r}."
+        f"{name} must be a numpy.random.Generator or a non-negative integer seed, got {rng!r}."
     )
 
 

@@ -208,7 +208,8 @@ class LatentGraph:
             unknown = [end for end in (tail, head) if end not in index and end not in hidden]
             if unknown:
                 raise GraphError(
-                    f"edge ({tail!r}, {head!r}) names {listed(unknown)}, not in names."
+                    f"edge ({tail!r}, {head!r}) names {listed(unknown)}, not in names; "
+                    "add it there, or to latents."
                 )
             if mark == "<->":
                 if tail in hidden:

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from loopscm import LatentGraph
 from loopscm.cli.compare import read_graph
-from loopscm.cli.files import edge_list, write_atomically
+from loopscm.cli.files import edge_list, read_stats, write_atomically
 from loopscm.cli.main import app
 
 run = CliRunner().invoke
@@ -54,6 +54,14 @@ def test_simulation_is_reproducible(world, tmp_path):
         ("a,b\n1,x\n2,3\n", "line 2: 'x' is not a number"),
         ("a,b\n", "no data rows"),
         ("a,b\n1,\n2,3\n4,5\n", "'b'"),
+        ("a,b\n1,2\n\nNA,3\n", "line 4: 'NA' is not a number; encode it, or remove"),
+        ("a;b\n1;2\n3;4\n", "separated by semicolons, not commas; use commas"),
+        ("a\tb\n1\t2\n3\t4\n", "separated by tabs, not commas"),
+        ("0.5,1.5\n1,2\n3,5\n", "begins with numbers; add a header line"),
+        (",a,b\n0,1,2\n1,3,5\n", "column 1 has no name in the header line; name it, or remove"),
+        ("a,b,c\n1,2,3\n4,5,7\n", "full rank; collect more observations than variables"),
+        ("a,b\n1,2\n1,3\n1,5\n", "constant column(s) 'a'; remove them"),
+        ("a,a\n1,2\n2,3\n1,5\n", "rename 'a'"),
     ],
 )
 def test_bad_tables_are_refused_with_the_line(tmp_path, text, message):
@@ -62,6 +70,58 @@ def test_bad_tables_are_refused_with_the_line(tmp_path, text, message):
     result = run(app, ["fit", str(path)])
     assert result.exit_code == 2 and message in result.output
     assert "Traceback" not in result.output
+
+
+def test_text_in_another_encoding_is_refused(tmp_path):
+    path = tmp_path / "latin.csv"
+    path.write_bytes("größe,b\n1,2\n".encode("latin-1"))
+    for arguments in (["fit", str(path)], ["compare", str(path), str(path)]):
+        result = run(app, arguments)
+        assert result.exit_code == 2 and "save it as UTF-8" in result.output
+
+
+def test_headers_are_read_without_the_byte_order_mark_and_blanks(tmp_path):
+    path = tmp_path / "spreadsheet.csv"
+    path.write_text("a, b\n1,2\n2,5\n4,3\n", encoding="utf-8-sig")
+    assert read_stats(path, center=True).names == ("a", "b")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--graph", "g.tsv"], "the graph names 'z', but the columns of the data are 'X0'"),
+        (["--graph", "nowhere.tsv"], "nowhere.tsv is not a file; give a graph"),
+        (["--graph", "data.csv"], "data.csv: line 1 is not an edge"),
+        (["--graph", "list.json"], "list.json: not a graph; expected an object with 'edges'"),
+        (["--graph", "broken.graphml"], "broken.graphml: not GraphML"),
+        (["--graph", "graph.tsv", "--time-limit", "1"], "--time-limit has no meaning with --graph"),
+        (["--output", "found.graphml"], "choose a name that ends in .tsv or .txt or .json"),
+        (["--output", "folder.tsv"], "folder.tsv, which is a folder; give the name of a file"),
+        (["--time-limit", "-1"], "time_limit must be a finite number >= 0"),
+        (["--jobs", "0"], "n_jobs must be a positive integer or -1"),
+    ],
+)
+def test_mistakes_are_told_before_any_work(world, monkeypatch, options, message):
+    monkeypatch.chdir(world)
+    (world / "g.tsv").write_text("X0\tX1\nz\tX2\n")
+    (world / "list.json").write_text('[["X0", "X1"]]')
+    (world / "broken.graphml").write_text("nonsense")
+    (world / "folder.tsv").mkdir()
+    result = run(app, ["fit", "data.csv", *options])
+    assert result.exit_code == 2
+    assert message in result.output and "Traceback" not in result.output
+
+
+def test_no_time_gives_the_first_graph_and_says_so(world):
+    result = run(app, ["fit", str(world / "data.csv"), "--time-limit", "0"])
+    assert result.exit_code == 0
+    assert "a larger --time-limit may find better" in result.output
+
+
+def test_marks_may_stand_between_the_ends(tmp_path):
+    (tmp_path / "between.tsv").write_text("a -> b\nb <-> c\n")
+    (tmp_path / "behind.tsv").write_text("a b\nb c <->\n")
+    assert read_graph(tmp_path / "between.tsv") == read_graph(tmp_path / "behind.tsv")
 
 
 def test_missing_file_and_unknown_method(world):

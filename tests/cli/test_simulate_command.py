@@ -86,6 +86,13 @@ def test_wrong_input_is_refused_and_writes_nothing(arguments, reason, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
+def test_a_file_is_no_folder(tmp_path):
+    (tmp_path / "taken").write_text("mine")
+    result = run(tmp_path / "taken", "-p", 4, "-n", 5)
+    assert result.exit_code == 2 and "is a file; give a folder" in result.output
+    assert (tmp_path / "taken").read_text() == "mine"
+
+
 def test_the_help_says_where_names_come_from():
     text = " ".join(run("--help").output.split())
     assert "gnw/" in text

@@ -8,16 +8,16 @@ from typing import Annotated, Any
 
 import typer
 
+from loopscm._checks import listed
 from loopscm.cli.files import read_halves
+from loopscm.cli.graph_files import FORMATS, read_graph
 from loopscm.equivalence import Comparison, Recovery, compare
-from loopscm.errors import GraphError, LoopscmError
-from loopscm.graph import Edge, LatentGraph
-
-_FORMATS = "an edge list (.tsv, .txt: tail, head, optional '<->'), .json, or .graphml"
+from loopscm.errors import DataError, LoopscmError
+from loopscm.graph import LatentGraph
 
 
 def compare_graphs(
-    reference: Annotated[Path, typer.Argument(help=f"The true graph: {_FORMATS}.")],
+    reference: Annotated[Path, typer.Argument(help=f"The true graph: {FORMATS}.")],
     recovered: Annotated[Path, typer.Argument(help="The graph to judge, in the same formats.")],
     draws: Annotated[int, typer.Option(min=1, help="Parameter draws in each direction.")] = 20,
     starts: Annotated[int, typer.Option(min=1, help="Starts of each fit.")] = 5,
@@ -42,7 +42,7 @@ def compare_graphs(
     """
     try:
         halves = None if data is None else read_halves(data)
-        names = () if halves is None else halves[0].names
+        names = None if halves is None else halves[0].names
         left, right = _same_variables(read_graph(reference), read_graph(recovered), names)
         result = compare(
             left, right, draws=draws, starts=starts, seed=seed, n_jobs=jobs, data=halves
@@ -56,59 +56,22 @@ def compare_graphs(
         _print_tables(result)
 
 
-def read_graph(path: Path) -> LatentGraph:
-    """A graph from an edge list, a JSON object, or GraphML, by the file's ending."""
-    suffix = path.suffix.lower()
-    if suffix == ".graphml":
-        import networkx as nx
-
-        return LatentGraph.from_networkx(nx.read_graphml(path))
-    text = path.read_text("utf8")
-    if suffix != ".json":
-        return _from_lines(text)
-    try:
-        content = json.loads(text)
-        edges = [tuple(edge) for edge in content["edges"]]
-    except (json.JSONDecodeError, KeyError, TypeError) as problem:
-        raise GraphError(
-            f"{path} is not a graph ({problem}); expected an object with 'edges', and optionally "
-            "'observed' and 'latents'."
-        ) from None
-    return _from_parts(edges, content.get("observed", []), content.get("latents", []))
-
-
-def _from_lines(text: str) -> LatentGraph:
-    """A graph from lines of an edge list; blanks or tabs separate the fields."""
-    edges: list[Edge] = []
-    special: dict[str, list[str]] = {"latent": [], "observed": []}
-    for number, line in enumerate(text.splitlines(), 1):
-        word, _, rest = line.lstrip("# ").partition(":")
-        if line.startswith("#") and word.strip() in special:
-            special[word.strip()] += rest.split()
-        if line.startswith("#") or not line.strip():
-            continue
-        fields = line.split()
-        if len(fields) not in (2, 3):
-            raise GraphError(f"line {number} is not an edge: {line!r}; write 'tail<TAB>head'.")
-        edges.append((fields[0], fields[1], fields[2]) if len(fields) == 3 else (*fields,))  # type: ignore[arg-type]
-    return _from_parts(edges, special["observed"], special["latent"])
-
-
-def _from_parts(edges: list[Any], observed: list[str], latents: list[str]) -> LatentGraph:
-    ends = [end for edge in edges for end in edge[:2] if end not in latents]
-    return LatentGraph.from_edges(
-        edges, names=list(dict.fromkeys([*observed, *ends])), latents=latents
-    )
-
-
 def _same_variables(
-    left: LatentGraph, right: LatentGraph, first: tuple[str, ...]
+    left: LatentGraph, right: LatentGraph, columns: tuple[str, ...] | None
 ) -> tuple[LatentGraph, LatentGraph]:
     """Both graphs over the union of their variables, which have no edges where they are new.
 
-    The variables named in `first` come first.
+    With data, that must be their columns, in their order.
     """
-    names = tuple(dict.fromkeys([*first, *left.names, *right.names]))
+    names = tuple(dict.fromkeys([*left.names, *right.names]))
+    if columns is not None:
+        absent = [name for name in names if name not in columns]
+        if absent:
+            raise DataError(
+                f"the data have no column {listed(absent)}, which the graphs name; their columns "
+                f"are {listed(columns)}. Give data over the variables of the graphs."
+            )
+        names = columns
     return _extended(left, names), _extended(right, names)
 
 

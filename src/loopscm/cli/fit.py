@@ -9,10 +9,11 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from loopscm.cli.compare import read_graph
-from loopscm.cli.files import edge_list, read_stats, write_atomically
+from loopscm._checks import listed
+from loopscm.cli.files import check_writable, edge_list, read_stats, write_atomically
+from loopscm.cli.graph_files import read_graph
 from loopscm.cli.meter import Bar
-from loopscm.errors import LoopscmError
+from loopscm.errors import GraphError, LoopscmError, OptionError
 from loopscm.fitting import Fit, fit, score
 from loopscm.graph import LatentGraph
 from loopscm.likelihood.penalty import Penalty
@@ -55,6 +56,10 @@ def fit_or_learn(
     stand for hidden common causes.
     """
     try:
+        if output is not None:
+            check_writable(output, (".tsv", ".txt", ".json"))
+        if graph is not None:
+            _refuse_idle(method, max_latents, time_limit)
         stats = read_stats(data, center=center)
         if graph is None:
             result = _learned(stats, method, penalty, max_latents, seed, time_limit, jobs)
@@ -67,6 +72,21 @@ def fit_or_learn(
         typer.echo(f"Error: {problem}", err=True)
         raise typer.Exit(2) from None
     _print(result, value, penalty, output)
+
+
+def _refuse_idle(method: str, max_latents: int | None, time_limit: float | None) -> None:
+    """Refuse options of learning, which would do nothing for a given graph."""
+    given = {
+        "--method": method != "search",
+        "--max-latents": max_latents is not None,
+        "--time-limit": time_limit is not None,
+    }
+    idle = [option for option, is_given in given.items() if is_given]
+    if idle:
+        raise OptionError(
+            f"{', '.join(idle)} has no meaning with --graph, which is fitted as it is; leave it "
+            "out."
+        )
 
 
 def _learned(
@@ -85,13 +105,21 @@ def _learned(
             stats, method=method, penalty=penalty, max_latents=max_latents, seed=seed,
             time_limit=time_limit, n_jobs=jobs, progress=progress,
         )  # fmt: skip
-    if found.status is not LearnStatus.FINISHED:
+    if found.status is LearnStatus.TIME_LIMIT:
+        typer.echo("The time limit came first; a larger --time-limit may find better.", err=True)
+    elif found.status is not LearnStatus.FINISHED:
         typer.echo(found.status.value, err=True)
     return fit(stats, found.graph, start=found.scm)
 
 
 def _ordered(graph: LatentGraph, names: tuple[str, ...]) -> LatentGraph:
     """The graph with its variables in the order of the data; variables without edges are added."""
+    unknown = [name for name in graph.names if name not in names]
+    if unknown:
+        raise GraphError(
+            f"the graph names {listed(unknown)}, but the columns of the data are {listed(names)}. "
+            "Rename or remove the others; latents are named on a line '# latent: L1 L2'."
+        )
     return LatentGraph.from_edges(graph.to_edges(), names=names, latents=graph.latent_names)
 
 
@@ -136,7 +164,7 @@ def _print(result: Fit, value: float, penalty: Penalty, output: Path | None) -> 
         )
     console.print(table)
     console.print(f"{penalty} score {value:.4f}, negative log-likelihood {result.nll:.4f}")
-    console.print(f"{result.status.name}: {result.status.value}")
+    console.print(result.status.value)
     console.print(str(scm.stability))
     if output is not None:
         console.print(f"graph written to {output}")

@@ -104,6 +104,8 @@ def simulate_world(
         "observations": observations, "seed": seed, "record": record, "noise": noise, "jobs": jobs,
     }  # fmt: skip
     try:
+        if folder.is_file():
+            raise OptionError(f"{folder} is a file; give a folder, which need not exist yet.")
         files = _world(name, genes, given)
         _write(folder, files)
     except (LoopscmError, OSError) as problem:

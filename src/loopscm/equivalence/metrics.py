@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from loopscm.equivalence._family import matched_latents
 from loopscm.equivalence.discrepancy import aligned
-from loopscm.errors import GraphError
+from loopscm.errors import GraphError, ParameterError
 from loopscm.graph import LatentGraph
 from loopscm.scm import LinearSCM
 from loopscm.stats import GaussianStats
@@ -128,6 +128,10 @@ def class_shd(members: Iterable[LatentGraph], recovered: LatentGraph) -> int:
 
 def heldout_log_likelihood(model: LinearSCM, data: Any) -> float:
     """Mean log-likelihood of an observation that the model was not fitted to (mean zero)."""
+    if not isinstance(model, LinearSCM):
+        raise ParameterError(
+            f"model must be a LinearSCM, got {type(model).__name__}; pass the `scm` of a fit."
+        )
     stats = data if isinstance(data, GaussianStats) else GaussianStats.from_data(data, center=False)
     return model.log_likelihood(stats) / stats.n
 

@@ -67,7 +67,7 @@ def fit(
     if noise_floor >= 1:
         raise OptionError(f"noise_floor must be below 1, got {noise_floor:g}.")
     starts = as_integer(starts, "starts", minimum=1)
-    rng = as_generator(seed)
+    rng = as_generator(seed, "seed")
     if start is not None:
         _check_start(start, graph)
     refuse_unbounded(stats, graph)
@@ -96,7 +96,10 @@ def matched(stats: GaussianStats, graph: LatentGraph) -> LatentGraph:
     if not isinstance(graph, LatentGraph):
         raise GraphError(f"graph must be a LatentGraph, got {type(graph).__name__}.")
     if graph.n_observed != stats.p:
-        raise GraphError(f"the graph has {graph.n_observed} variables, the data {stats.p}.")
+        raise GraphError(
+            f"the graph has {graph.n_observed} variables, the data {stats.p}; give a graph over "
+            "all variables of the data, without edges at those that have none."
+        )
     if graph.names == stats.names:
         return graph
     reordered = sorted(graph.names) == sorted(stats.names)
@@ -120,7 +123,8 @@ def _check_start(start: LinearSCM, graph: LatentGraph) -> None:
             f"start has {start.graph.n_observed} variables and {start.graph.n_latent} latents, "
             f"the graph {graph.n_observed} and {graph.n_latent}; they must agree."
         )
-    if sorted(start.graph.names) == sorted(graph.names) and start.graph.names != graph.names:
+    default = tuple(f"X{j}" for j in range(graph.n_observed))
+    if start.graph.names != graph.names and default != start.graph.names:
         raise ParameterError(
             f"the variables of start are {listed(start.graph.names)}, those of the graph "
             f"{listed(graph.names)}; bring both to one order."

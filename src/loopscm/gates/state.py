@@ -93,7 +93,7 @@ def initial_state(
     problem: Problem, slots: int, settings: GateSettings, seed: int | np.random.Generator
 ) -> LearnerState:
     """The published start: constant gate probabilities, normal coefficients."""
-    rng = as_generator(seed)
+    rng = as_generator(seed, "seed")
     p = len(problem.S)
     shape = Shape(p, slots)
     W = settings.coefficient_scale * rng.standard_normal((p, p))

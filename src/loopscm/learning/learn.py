@@ -67,7 +67,7 @@ def learn(
         )
     if time_limit is not None:
         time_limit = as_real(time_limit, "time_limit", minimum=0.0)
-    as_generator(seed)
+    as_generator(seed, "seed")
     request = Request(
         stats, penalty, max_latents, seed, time_limit, _threads(n_jobs), progress, settings, resume
     )

@@ -57,7 +57,7 @@ def search(
         if max_latents is None
         else as_integer(max_latents, "max_latents", minimum=0)
     )
-    run = _Run(stats, penalty, slots, as_generator(seed), n_jobs, settings, began)
+    run = _Run(stats, penalty, slots, as_generator(seed, "seed"), n_jobs, settings, began)
     kicks = settings.kicks
     if kicks is None and time_limit is None:
         kicks = max(LEAST_KICKS, KICKS_PER_NODE * stats.p)
@@ -83,7 +83,7 @@ class _Run:
         self.stats, self.settings, self.began = stats, settings, began
         self.penalty: Penalty = penalty
         self.weight = settings.weight_for(stats)
-        allowed, required = settings.knowledge.masks(p)
+        allowed, required = settings.knowledge.masks(stats.names)
         self.problem = Problem(
             S=np.array(stats.correlation),
             n=float(stats.n),

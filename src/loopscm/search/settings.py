@@ -80,7 +80,7 @@ class SearchSettings:
         if self.kicks is not None:
             as_integer(self.kicks, "kicks", minimum=0)
         if isinstance(self.weight, str):
-            as_choice(self.weight, "weight", get_args(Weight))
+            as_choice(self.weight, "a weight that is no number", get_args(Weight))
         else:
             as_real(self.weight, "weight", minimum=0.0)
         if self.target is not None:
