@@ -47,7 +47,7 @@ class Stability:
 
     def __str__(self) -> str:
         if self.spectral_radius == 0.0:
-            return "spectral radius 0, no feedback: no effect returns to its cause"
+            return "spectral radius 0: no effect returns to its cause"
         verdict = (
             "stable: effects passed around the loops die out"
             if self.is_stable

@@ -92,7 +92,7 @@ def test_heldout_likelihood_of_a_table(files):
 
 
 def test_data_over_other_variables_are_refused(files):
-    (files / "data.csv").write_text("a,b,e\n1,2,3\n4,5,7\n2,8,1\n3,0,5\n9,1,6\n5,5,2\n")
+    (files / "data.csv").write_text("a,b,e\n" + "1,2,3\n4,5,7\n2,8,1\n3,0,5\n9,1,6\n" * 3)
     result = run(files / "graph.tsv", files / "other.tsv", "--data", files / "data.csv")
     assert result.exit_code == 2
     assert "no column 'c', 'd', which the graphs name; their columns are" in result.output
