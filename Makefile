@@ -36,8 +36,8 @@ bench: $(VENV)/.test
 	$(RUN) benchmarks/compatibility.py speed --wrong --jobs 1
 	$(RUN) benchmarks/startup.py
 	$(RUN) benchmarks/protocol.py
-	$(RUN) benchmarks/genes.py
 	$(RUN) benchmarks/gene_accuracy.py --networks 1
+	$(RUN) benchmarks/genes.py
 
 # Some of these take hours; one of them compares with PyTorch.
 bench-long: $(VENV)/.test oracle

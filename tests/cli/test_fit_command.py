@@ -92,7 +92,9 @@ def test_headers_are_read_without_the_byte_order_mark_and_blanks(tmp_path):
         (["--graph", "g.tsv"], "the graph names 'z', but the columns of the data are 'X0'"),
         (["--graph", "nowhere.tsv"], "nowhere.tsv is not a file; give a graph"),
         (["--graph", "data.csv"], "data.csv: line 1 is not an edge"),
-        (["--graph", "list.json"], "list.json: not a graph; expected an object with 'edges'"),
+        (["--graph", "list.json"], "list.json: not a graph; expected an object with lists 'edges'"),
+        (["--graph", "nested.json"], "nested.json: an edge is (tail, head)"),
+        (["--graph", "number.json"], "number.json: not a graph; expected"),
         (["--graph", "broken.graphml"], "broken.graphml: not GraphML"),
         (["--graph", "graph.tsv", "--time-limit", "1"], "--time-limit has no meaning with --graph"),
         (["--output", "found.graphml"], "choose a name that ends in .tsv or .txt or .json"),
@@ -105,6 +107,8 @@ def test_mistakes_are_told_before_any_work(world, monkeypatch, options, message)
     monkeypatch.chdir(world)
     (world / "g.tsv").write_text("X0\tX1\nz\tX2\n")
     (world / "list.json").write_text('[["X0", "X1"]]')
+    (world / "nested.json").write_text('{"edges": [[["X0"], "X1"]], "observed": ["X0", "X1"]}')
+    (world / "number.json").write_text('{"edges": [["X0", "X1"]], "latents": 2}')
     (world / "broken.graphml").write_text("nonsense")
     (world / "folder.tsv").mkdir()
     result = run(app, ["fit", "data.csv", *options])

@@ -37,14 +37,16 @@ def _from_graphml(path: Path) -> LatentGraph:
 
 
 def _from_json(path: Path) -> LatentGraph:
-    expected = "expected an object with 'edges', and optionally 'observed' and 'latents'"
+    expected = "expected an object with lists 'edges', and optionally 'observed' and 'latents'"
     try:
         content = json.loads(read_text(path))
     except json.JSONDecodeError as problem:
         raise GraphError(f"not JSON ({problem}); {expected}.") from None
-    if not isinstance(content, dict) or not isinstance(content.get("edges"), list):
+    parts = content if isinstance(content, dict) else {}
+    lists = [parts.get("edges"), parts.get("observed", []), parts.get("latents", [])]
+    if not all(isinstance(part, list) for part in lists):
         raise GraphError(f"not a graph; {expected}.")
-    return _from_parts(content["edges"], content.get("observed", []), content.get("latents", []))
+    return _from_parts(*lists)
 
 
 def _from_lines(path: Path) -> LatentGraph:
@@ -76,8 +78,9 @@ def _edge_of(line: str, number: int) -> Edge:
 
 
 def _from_parts(edges: list[Any], observed: list[str], latents: list[str]) -> LatentGraph:
+    """Variables are those listed as observed, then the other ends of edges."""
     pairs = [edge[:2] for edge in edges if isinstance(edge, (list, tuple))]
-    ends = [end for pair in pairs for end in pair if end not in latents]
+    ends = [end for pair in pairs for end in pair if isinstance(end, str) and end not in latents]
     return LatentGraph.from_edges(
         edges, names=list(dict.fromkeys([*observed, *ends])), latents=latents
     )
