@@ -1,8 +1,9 @@
 """Update of a large district after a change of few heads, compiled.
 
-With U the changed or new heads and F the others, Q = Ψ_FF⁻¹ and Q R_FF Q, padded by zeros, follow from
-Π and T = ΠRΠ before the change. Afterwards Π = Q + LΣ⁻¹Lᵀ, with Σ the Schur complement of Ψ_FF
-in Ψ, and L = (−QΨ_FU, I). So all is products with as many columns as there are changed heads.
+With U the heads that changed or joined and F the others, Q = Ψ_FF⁻¹ and Q R_FF Q, padded by
+zeros, follow from Π and T = ΠRΠ before the change. Afterwards Π = Q + LΣ⁻¹Lᵀ, with Σ the Schur
+complement of Ψ_FF in Ψ, and L = (−QΨ_FU, I). So all is products with as many columns as there
+are changed heads.
 """
 
 from __future__ import annotations
