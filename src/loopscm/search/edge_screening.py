@@ -74,57 +74,69 @@ def _may_fall(effect: float, gradient: float, curvature: float, rise: float) -> 
 
 
 @merged
+def _company(
+    problem: Problem, state: State, tables: Tables, head: Head
+) -> tuple[np.ndarray, np.ndarray]:
+    """(curvature of each new coefficient when the parents adjust, shift of each parent)."""
+    p, count, precision = state.noise.shape[0], state.n_tails[head.j], tables.diagonal[head.j]
+    cross = np.empty((count, p))
+    shifts = np.zeros((count, p))
+    curvatures = np.full(p, precision)
+    for x in range(count):
+        tail = state.tails[head.j, x]
+        effect = head.effects[tail]
+        for i in range(p):
+            cross[x, i] = problem.S[tail, i] * precision + effect * head.effects[i]
+    for x in range(count):
+        for y in range(count):
+            for i in range(p):
+                shifts[x, i] += head.inverse[x, y] * cross[y, i]
+        for i in range(p):
+            curvatures[i] -= cross[x, i] * shifts[x, i]
+    return curvatures, shifts
+
+
+@kernel
+def _may_enter(problem: Problem, state: State, i: int, j: int) -> bool:
+    """Whether i may become a parent of j."""
+    return i != j and problem.allowed[i, j] and parent_place(state, i, j) < 0
+
+
+@merged
 def offer_entries(
     problem: Problem, state: State, tables: Tables, candidates: Candidates, head: Head, hope: float
 ) -> None:
     """All new parents of a head, besides the present ones and in the place of each."""
-    j, effects, slopes, inverse = head.j, head.effects, head.slopes, head.inverse
-    count, precision = state.n_tails[j], tables.diagonal[j]
-    best = np.full(count, hope)
-    swap = np.empty(count, np.int64)
-    value = np.empty(count)
-    cross = np.empty(count)
-    shifts = np.empty(count)
-    for i in range(state.noise.shape[0]):
-        if i == j or not problem.allowed[i, j] or parent_place(state, i, j) >= 0:
-            continue
-        effect, slope = effects[i], slopes[i]
-        for x in range(count):
-            k = state.tails[j, x]
-            cross[x] = problem.S[k, i] * precision + effects[k] * effect
-        full = problem.S[i, i] * precision
-        own = full
-        for x in range(count):
-            shifts[x] = 0.0
-            for y in range(count):
-                shifts[x] += inverse[x, y] * cross[y]
-            own -= cross[x] * shifts[x]
-        least = LEAST_CURVATURE * full
-        rise = (hope - problem.weight) / problem.n
-        if _may_fall(effect, effect - slope, max(own, least), rise):
-            t, change = best_edge_change(effect, slope, max(own, least))
+    j, effects, slopes, p = head.j, head.effects, head.slopes, state.noise.shape[0]
+    own, shifts = _company(problem, state, tables, head)
+    least = LEAST_CURVATURE * tables.diagonal[j]
+    rise = (hope - problem.weight) / problem.n
+    for i in range(p):
+        slope, curvature = slopes[i], max(own[i], least)
+        if _may_fall(effects[i], effects[i] - slope, curvature, rise):
+            t, change = best_edge_change(effects[i], slope, curvature)
             predicted = problem.n * change + problem.weight
-            if predicted < hope:
+            if predicted < hope and _may_enter(problem, state, i, j):
                 offer(candidates, j, Move(ADD, i, j, 0, t), predicted)
-        for x in range(count):
-            freed = head.freed[x]
-            if not freed < np.inf:
-                continue
-            weight = state.weights[j, x]
-            moved = effect / (1.0 + weight * effects[state.tails[j, x]])
-            gradient = effect - slope - weight * shifts[x] * freed
-            curvature = own + effect * effect + shifts[x] ** 2 * freed - moved * moved
-            rise = best[x] / problem.n - head.losses[x]
-            if not _may_fall(moved, gradient, max(curvature, least), rise):
-                continue
-            t, change = best_edge_change(moved, moved - gradient, max(curvature, least))
-            predicted = problem.n * (head.losses[x] + change)
-            if predicted < best[x]:
-                best[x], swap[x], value[x] = predicted, i, t
-    for x in range(count):
-        tail = state.tails[j, x]
-        if best[x] < hope and not problem.required[tail, j]:
-            offer(candidates, j, Move(SWAP, tail, j, swap[x], value[x]), best[x])
+    for x in range(state.n_tails[j]):
+        tail, freed, weight = state.tails[j, x], head.freed[x], state.weights[j, x]
+        if not freed < np.inf or problem.required[tail, j]:
+            continue
+        best, entry, value = hope, -1, 0.0
+        share = 1.0 / (1.0 + weight * effects[tail])
+        for i in range(p):
+            effect, shift = effects[i], shifts[x, i]
+            moved = effect * share
+            gradient = effect - slopes[i] - weight * shift * freed
+            curvature = max(own[i] + effect * effect + shift * shift * freed - moved * moved, least)
+            rise = best / problem.n - head.losses[x]
+            if _may_fall(moved, gradient, curvature, rise) and _may_enter(problem, state, i, j):
+                t, change = best_edge_change(moved, moved - gradient, curvature)
+                predicted = problem.n * (head.losses[x] + change)
+                if predicted < best:
+                    best, entry, value = predicted, i, t
+        if entry >= 0:
+            offer(candidates, j, Move(SWAP, tail, j, entry, value), best)
 
 
 @merged

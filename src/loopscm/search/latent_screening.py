@@ -56,26 +56,29 @@ def offer_confounding(
     own = tables.diagonal[j]
     if free_slot(state) >= 0:
         price = problem.weight * latent_cost(problem, 2)
+        least = 2.0 * (price - hope) / problem.n
         for k in range(p):
-            if k == j or (k < j and marks[k]):
-                continue
             cross = tables.precision[j, k]
-            step = (T[k] - cross) / (cross * cross + own * tables.diagonal[k])
-            predicted = price - 0.5 * problem.n * step * (T[k] - cross)
-            if predicted < hope:
-                offer(candidates, j, Move(CONFOUND, j, k, 0, step), predicted)
+            slope, curvature = T[k] - cross, cross * cross + own * tables.diagonal[k]
+            if slope * slope > least * curvature and k != j and (k > j or not marks[k]):
+                predicted = price - 0.5 * problem.n * slope * slope / curvature
+                offer(candidates, j, Move(CONFOUND, j, k, 0, slope / curvature), predicted)
     for h in range(state.n_children.shape[0]):
         count = state.n_children[h]
-        if count == 0 or child_place(state, h, j) >= 0:
+        if count == 0:
             continue
         slope = 0.0
         for k in range(count):
             head = state.children[h, k]
             slope += state.loadings[h, k] * (T[head] - tables.precision[j, head])
+        added = latent_cost(problem, count + 1) - latent_cost(problem, count)
+        price = problem.weight * added
+        least = 2.0 * (price - hope) / problem.n
+        if slope * slope <= least * own * strengths[h] or child_place(state, h, j) >= 0:
+            continue
         reach = _reach(state, tables, h, j)
         step = slope / (reach * reach + own * strengths[h])
-        price = latent_cost(problem, count + 1) - latent_cost(problem, count)
-        predicted = problem.weight * price - 0.5 * problem.n * step * slope
+        predicted = price - 0.5 * problem.n * step * slope
         if predicted < hope:
             offer(candidates, j, Move(JOIN, h, j, 0, step), predicted)
 
