@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
+
 import numba
 import numpy as np
 import pytest
@@ -19,6 +21,11 @@ P = 60
 @numba.njit
 def refresh(problem, state, tables, marks):
     return kernels.refresh(problem, state, tables, marks)
+
+
+@numba.njit
+def forget_effects(tables, before, after):
+    kernels.forget_effects(tables, before, after)
 
 
 @numba.njit
@@ -93,8 +100,9 @@ def test_tables_follow_many_changes(seed):
     chain_of_latents(state, rng)
     state.touched[:] = True
     state.stirred[:] = True
-    updates = 0
+    before, updates = deepcopy(state), 0
     for _ in range(150):
+        forget_effects(tables, before, state)
         f = refresh(problem, state, tables, state)
         updates += tables.updates.any()
         state.touched[:] = False
@@ -110,10 +118,11 @@ def test_tables_follow_many_changes(seed):
         tied = state.district[:, None] == state.district
         off = np.where(tied, tables.spread - Pi @ R @ Pi, tables.spread)
         assert np.abs(off).max() < 1e-10
-        for j in rng.integers(P, size=2):
+        for j in rng.integers(P, size=10):
             assert np.abs(effects_of(state, tables, j) - np.linalg.inv(A)[j]).max() < 1e-12
             slopes, information = slopes_and_information(state, tables, j)
             assert np.abs(slopes - (problem.S @ A @ Pi)[:, j]).max() < 1e-11
             assert np.abs(information - (Pi @ R @ Pi)[j]).max() < 1e-10
+        before = deepcopy(state)
         change(state, rng)
     assert updates > 100

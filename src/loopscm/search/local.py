@@ -16,7 +16,7 @@ from loopscm.search.local_problem import refit
 from loopscm.search.moves import apply
 from loopscm.search.problem import Problem, cost_of
 from loopscm.search.state import State, clear_marks, take_over
-from loopscm.search.tables import Tables, effects_of, refresh, slopes_into
+from loopscm.search.tables import Tables, effects_of, forget_effects, refresh, slopes_into
 
 SMALLEST_GAIN = 0.02  # of the score: twice the accuracy of the fits
 FITS, STEPS, LEFT = 0, 1, 2  # places in `Work.counts`
@@ -82,6 +82,7 @@ def add_marks(target: State, source: State) -> None:
 @merged
 def _adopt(problem: Problem, work: Work) -> float:
     """Make the current state equal to the trial, whose marks stay; returns f."""
+    forget_effects(work.tables, work.state, work.trial)
     take_over(work.state, work.trial, work.trial)
     add_marks(work.base, work.trial)
     add_marks(work.best, work.trial)

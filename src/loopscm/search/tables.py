@@ -18,7 +18,7 @@ from loopscm.search.components import relabel_districts, relabel_loops
 from loopscm.search.district_update import update_district
 from loopscm.search.local_fit import product
 from loopscm.search.problem import Problem
-from loopscm.search.state import MOST_PARENTS, State
+from loopscm.search.state import State
 
 LARGE = 24  # nodes of a district that is updated rather than filled anew
 MOST_UPDATES = 40  # of a large district in a row; rounding errors grow with them
@@ -34,8 +34,6 @@ class Tables(NamedTuple):
     local_effects: np.ndarray  # (p, p) A⁻¹ within strong components of several nodes
     effects: np.ndarray  # (p, p) A⁻¹, in the rows that are known
     known: np.ndarray  # (p,)
-    begins: np.ndarray  # (p + 1,) where the children of each node begin
-    heads: np.ndarray  # children of all nodes
     district_value: np.ndarray  # (p,) ½ log det Ψ + ½ tr ΠR of a district, at its label, else zero
     updates: np.ndarray  # (p,) of a district since it was filled anew, at its label
     loop_value: np.ndarray  # (p,) −log|det A| of a strong component, at its label
@@ -51,8 +49,6 @@ def empty_tables(p: int) -> Tables:
         local_effects=np.zeros((p, p)),
         effects=np.zeros((p, p)),
         known=np.zeros(p, np.bool_),
-        begins=np.zeros(p + 1, np.int64),
-        heads=np.zeros(p * min(p, MOST_PARENTS), np.int64),
         district_value=np.zeros(p),
         updates=np.zeros(p, np.int64),
         loop_value=np.zeros(p),
@@ -74,13 +70,38 @@ def _mark(state: State, touched: np.ndarray, tied: np.ndarray, looped: np.ndarra
 
 
 @kernel
+def forget_effects(tables: Tables, before: State, after: State) -> None:
+    """Drop the total effects that a change of the heads touched in `after` alters.
+
+    They are those of the ancestors of parents that these heads have, before or after.
+    """
+    p = before.noise.shape[0]
+    altered = np.zeros(p, np.bool_)
+    for j in range(p):
+        if after.touched[j]:
+            for k in range(before.n_tails[j]):
+                altered[before.tails[j, k]] = True
+            for k in range(after.n_tails[j]):
+                altered[after.tails[j, k]] = True
+    tails = np.flatnonzero(altered)
+    for i in range(p):
+        if tables.known[i]:
+            for x in range(tails.shape[0]):
+                if tables.effects[i, tails[x]] != 0.0:
+                    tables.known[i] = False
+                    break
+
+
+@kernel
 def refresh(problem: Problem, state: State, tables: Tables, marks: State) -> float:
-    """Bring labels and tables up to date after a change of the marked heads; returns f."""
+    """Bring labels and tables up to date after a change of the marked heads; returns f.
+
+    Total effects that changed must have been forgotten before.
+    """
     p, touched = state.noise.shape[0], marks.touched
     tied, looped = np.zeros(p, np.bool_), np.zeros(p, np.bool_)
     _mark(state, touched, tied, looped)
     for j in range(p):
-        tables.known[j] = False
         if touched[j]:
             _fill_moments(problem, state, tables, j)
     before = state.district.copy()
@@ -88,7 +109,6 @@ def refresh(problem: Problem, state: State, tables: Tables, marks: State) -> flo
     if marks.stirred.any():
         relabel_districts(state)
     _mark(state, touched, tied, looped)
-    _list_heads(state, tables)
     _refresh_districts(state, tables, touched, before, np.flatnonzero(tied))
     begin = 0
     while begin < p:
@@ -265,43 +285,6 @@ def effects_of(state: State, tables: Tables, source: int) -> np.ndarray:
 
 
 @merged
-def _list_heads(state: State, tables: Tables) -> None:
-    """Collect the children of every node."""
-    p, begins = state.noise.shape[0], tables.begins
-    begins[:] = 0
-    for j in range(p):
-        for k in range(state.n_tails[j]):
-            begins[state.tails[j, k]] += 1
-    for j in range(p):
-        begins[j + 1] += begins[j]
-    for j in range(p):
-        for k in range(state.n_tails[j]):
-            tail = state.tails[j, k]
-            begins[tail] -= 1
-            tables.heads[begins[tail]] = j
-
-
-@kernel
-def _descendants(tables: Tables, source: int) -> np.ndarray:
-    """Which nodes a node reaches, itself included."""
-    p = tables.known.shape[0]
-    reached = np.zeros(p, np.bool_)
-    stack = np.empty(p, np.int64)
-    stack[0], height = source, 1
-    reached[source] = True
-    while height > 0:
-        height -= 1
-        node = stack[height]
-        for q in range(tables.begins[node], tables.begins[node + 1]):
-            head = tables.heads[q]
-            if not reached[head]:
-                reached[head] = True
-                stack[height] = head
-                height += 1
-    return reached
-
-
-@merged
 def _fill_effects(state: State, tables: Tables, source: int, result: np.ndarray) -> None:
     """Follow the edges from a node, ancestors before descendants."""
     p, order = state.noise.shape[0], state.order
@@ -311,11 +294,7 @@ def _fill_effects(state: State, tables: Tables, source: int, result: np.ndarray)
     for i in range(p):
         result[i] = 0.0
     inflow = np.empty(p)
-    reached = _descendants(tables, source)
     while first < p:
-        if not reached[order[first]]:
-            first += 1
-            continue
         root, last = state.loop[order[first]], first
         while last < p and state.loop[order[last]] == root:
             node = order[last]
