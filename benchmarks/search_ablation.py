@@ -17,9 +17,10 @@ from unittest import mock
 
 import numpy as np
 
+from loopscm.likelihood.penalty import Penalty, price
 from loopscm.search import SearchSettings, driver, kicks
 from loopscm.search.result import Outcome
-from search_quality import ACCURACY, N, world
+from search_quality import ACCURACY, world
 
 KINDS = {name: k for name, k in vars(kicks).items() if name.isupper() and name[0] != "_"}
 del KINDS["KINDS"]
@@ -41,7 +42,7 @@ VARIANTS: dict[str, dict] = {
 }
 
 
-def run(settings: dict, cell: tuple, penalty: str, limit: float) -> tuple[bool, float, float]:
+def run(settings: dict, cell: tuple, penalty: Penalty, limit: float) -> tuple[bool, float, float]:
     """(hit, processor seconds, gap in λ)."""
     stats, graph = world(*cell)
     options = {"penalty": penalty, "max_latents": max(stats.p // 2 + 2, graph.n_latent)}
@@ -56,7 +57,7 @@ def run(settings: dict, cell: tuple, penalty: str, limit: float) -> tuple[bool, 
     )
     hit = found.outcome is Outcome.TARGET
     seconds = found.trace["seconds"][-1] if hit else limit
-    return hit, seconds, max(0.0, found.score - truth) / (0.5 * np.log(N))
+    return hit, seconds, max(0.0, found.score - truth) / price(penalty, stats.n, stats.p)
 
 
 def main() -> None:

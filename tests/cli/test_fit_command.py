@@ -26,10 +26,25 @@ def test_simulate_then_fit_the_graph(world):
     files = [str(world / name) for name in ("data.csv", "graph.tsv", "fit.json")]
     result = run(app, ["fit", files[0], "--graph", files[1], "--output", files[2]])
     assert result.exit_code == 0, result.output
-    assert "structural score" in result.output and "spectral radius" in result.output
+    assert "dimension score" in result.output and "spectral radius" in result.output
     content = json.loads((world / "fit.json").read_text())
     assert len(content["coefficients"]) == len(content["edges"])
     assert read_graph(world / "fit.json") == read_graph(world / "graph.tsv")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "penalty"),
+    [
+        ([], "dimension"),
+        (["--penalty", "structural"], "structural"),
+        (["--method", "paper"], "structural"),
+    ],
+)
+def test_the_score_is_that_of_the_penalty_minimised(world, arguments, penalty):
+    data = str(world / "data.csv")
+    result = run(app, ["fit", data, "--max-latents", "0", "--time-limit", "1", *arguments])
+    assert result.exit_code == 0, result.output
+    assert f"{penalty} score" in result.output
 
 
 def test_learning_writes_a_graph_that_compare_reads(world):

@@ -8,12 +8,37 @@ import numpy as np
 import pytest
 
 from loopscm import GaussianStats, LatentGraph, OptionError, fit, score
-from loopscm.likelihood.penalty import dimension_cost, penalty_cost, penalty_weight, structural_cost
+from loopscm.likelihood.penalty import (
+    dimension_cost,
+    penalty_cost,
+    penalty_weight,
+    price,
+    structural_cost,
+)
 from loopscm.simulate import random_graph, random_scm
 
 
 def test_weight_is_half_log_n():
     assert penalty_weight(10_000) == pytest.approx(0.5 * math.log(10_000))
+
+
+@pytest.mark.parametrize("penalty", ["structural", "dimension"])
+def test_a_price_is_named_or_a_number(penalty):
+    half = penalty_weight(10_000)
+    assert price(penalty, 10_000, 16, "paper") == price(penalty, 10_000, 16, "bic") == half
+    assert price(penalty, 10_000, 16, "ebic") == pytest.approx(half + math.log(16))
+    assert price(penalty, 10_000, 16, 3) == 3.0
+
+
+def test_each_penalty_has_its_own_price():
+    assert price("structural", 10_000, 16) == price("structural", 10_000, 16, "paper")
+    assert price("dimension", 10_000, 16) == price("dimension", 10_000, 16, "ebic")
+
+
+@pytest.mark.parametrize("weight", ["aic", -1.0, float("nan"), True])
+def test_unknown_prices_are_refused(weight):
+    with pytest.raises(OptionError, match="weight"):
+        price("dimension", 10_000, 16, weight)
 
 
 def test_structural_cost_counts_edges_and_latents():
@@ -49,12 +74,13 @@ def test_score_is_zero_based(penalty):
     expected = (
         fit(stats, model.graph).nll
         - 0.5 * stats.n * (np.linalg.slogdet(stats.S)[1] + 8)
-        + penalty_weight(stats.n) * penalty_cost(model.graph, penalty)
+        + price(penalty, stats.n, 8) * penalty_cost(model.graph, penalty)
     )
     assert score(stats, model.graph, penalty=penalty) == pytest.approx(expected, abs=1e-8)
     complete = LatentGraph(np.triu(np.ones((8, 8)), 1))
-    lam = penalty_weight(stats.n)
+    lam = price(penalty, stats.n, 8)
     assert score(stats, complete, penalty=penalty) == pytest.approx(28 * lam, abs=1e-6)
+    assert score(stats, complete, penalty=penalty, weight=7.0) == pytest.approx(196, abs=1e-6)
 
 
 def test_score_prefers_the_saturated_graph_over_the_square():

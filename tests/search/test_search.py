@@ -9,6 +9,7 @@ from search_worlds import chain, world
 from loopscm import GaussianStats, LatentGraph, LinearSCM, score
 from loopscm.equivalence.candidates import candidate_class
 from loopscm.errors import DataError, GraphError, OptionError
+from loopscm.likelihood.penalty import price
 from loopscm.search import driver, lane
 from loopscm.search.driver import search
 from loopscm.search.knowledge import Knowledge
@@ -27,7 +28,7 @@ def test_the_score_is_that_of_the_graph(penalty, seed):
     # The reported fit may start where the search ended, hence be better than a cold one.
     assert found.score <= score(stats, found.graph, penalty=penalty) + 1e-6
     again = stats.n * (_deviance(stats, found.fit.scm) - stats.saturated)
-    cost = (found.score - again) / (0.5 * np.log(stats.n))
+    cost = (found.score - again) / price(penalty, stats.n, stats.p)
     assert cost == pytest.approx(round(cost), abs=1e-6)
     if penalty == "structural":
         assert round(cost) == found.graph.complexity
@@ -115,12 +116,13 @@ def test_inputs_stay_as_they_are():
     assert not forbidden.any()
 
 
-def test_an_identifiable_graph_is_recovered():
+@pytest.mark.parametrize("penalty", ["structural", "dimension"])
+def test_an_identifiable_graph_is_recovered(penalty):
     stats, graph = chain()
-    found = search(stats, settings=QUICK)
+    found = search(stats, penalty=penalty, settings=QUICK)
     assert (found.graph.directed == graph.directed).all()
     assert found.graph.n_latent == 0
-    assert found.score == pytest.approx(score(stats, graph), abs=1e-6)
+    assert found.score == pytest.approx(score(stats, graph, penalty=penalty), abs=1e-6)
 
 
 @pytest.mark.parametrize("penalty", ["structural", "dimension"])
@@ -135,20 +137,24 @@ def test_a_common_cause_is_found(penalty):
     assert found.score <= score(stats, model.graph, penalty=penalty) + 1e-6
 
 
-def test_a_two_cycle_is_found():
+@pytest.mark.parametrize("penalty", ["structural", "dimension"])
+def test_a_two_cycle_is_found(penalty):
     """Each end of the loop has its own cause, which identifies it."""
     graph = LatentGraph.from_edges([("a", "b"), ("c", "d"), ("b", "d"), ("d", "b")])
     model = LinearSCM(graph, 0.6 * graph.directed, np.zeros((0, 4)), np.ones(4))
     stats = GaussianStats.from_covariance(model.covariance(), 10_000, names=graph.names)
-    found = search(stats, settings=SearchSettings(kicks=2000))
-    assert found.score == pytest.approx(score(stats, graph), abs=1e-6)
+    found = search(stats, penalty=penalty, settings=SearchSettings(kicks=2000))
+    assert found.score == pytest.approx(score(stats, graph, penalty=penalty), abs=1e-6)
 
 
+@pytest.mark.parametrize("penalty", ["structural", "dimension"])
 @pytest.mark.parametrize("seed", range(3))
-def test_the_polished_truth_is_reached(seed):
+def test_the_polished_truth_is_reached(penalty, seed):
     stats, model = world(8, 4, 0.2, seed)
-    truth = search(stats, settings=SearchSettings(kicks=0, start=model.graph)).score
-    found = search(stats, settings=SearchSettings(kicks=2000, target=truth + 0.01))
+    polished = SearchSettings(kicks=0, start=model.graph)
+    truth = search(stats, penalty=penalty, settings=polished).score
+    settings = SearchSettings(kicks=2000, target=truth + 0.01)
+    found = search(stats, penalty=penalty, settings=settings)
     assert found.score <= truth + 0.02
 
 
@@ -206,28 +212,42 @@ def test_knowledge_is_respected():
 def test_the_price_of_an_edge_can_be_chosen():
     stats, _ = world(8, 4, 0.2, 0)
     found = {
-        weight: search(stats, settings=SearchSettings(kicks=100, weight=weight))
+        weight: search(
+            stats, penalty="structural", settings=SearchSettings(kicks=100, weight=weight)
+        )
         for weight in ("paper", "bic", "ebic", 40.0)
     }
     assert found["bic"].score == found["paper"].score
     assert found["ebic"].graph.complexity <= found["paper"].graph.complexity
     assert found[40.0].graph.complexity < found["paper"].graph.complexity
     prices = {"paper": 0.5 * np.log(stats.n), "ebic": 0.5 * np.log(stats.n) + np.log(8), 40.0: 40.0}
-    for weight, price in prices.items():
+    for weight, unit in prices.items():
         graph, result = found[weight].graph, found[weight].fit
         divergence = result.nll - stats.n * stats.saturated
-        assert found[weight].score == pytest.approx(divergence + price * graph.complexity)
+        assert found[weight].score == pytest.approx(divergence + unit * graph.complexity)
 
 
+def test_unless_told_the_search_minimises_the_dimension_at_the_price_of_ebic():
+    stats, _ = world(8, 4, 0.2, 0)
+    found = search(stats, settings=QUICK)
+    told = SearchSettings(kicks=60, weight="ebic")
+    assert found.score == search(stats, penalty="dimension", settings=told).score
+    told = SearchSettings(kicks=60, weight="paper")
+    paper = search(stats, penalty="structural", settings=told)
+    assert search(stats, penalty="structural", settings=QUICK).score == paper.score
+
+
+@pytest.mark.parametrize("penalty", ["structural", "dimension"])
 @pytest.mark.parametrize("seed", range(3))
-def test_no_graph_of_three_variables_is_better(seed):
+def test_no_graph_of_three_variables_is_better(penalty, seed):
     """All graphs of three variables with at most one latent, by enumeration."""
     rng = np.random.default_rng(seed)
     graphs = list(candidate_class(3, 1))
     true = graphs[rng.integers(len(graphs))]
     stats = GaussianStats.from_data(random_scm(true, rng).sample(2_000, rng), center=False)
-    best = min(score(stats, graph) for graph in graphs)
-    found = search(stats, max_latents=1, settings=SearchSettings(kicks=1000))
+    best = min(score(stats, graph, penalty=penalty) for graph in graphs)
+    settings = SearchSettings(kicks=1000)
+    found = search(stats, penalty=penalty, max_latents=1, settings=settings)
     assert found.score == pytest.approx(best, abs=1e-3)
 
 
@@ -255,7 +275,7 @@ def test_an_interrupt_returns_the_best_so_far(monkeypatch, lanes):
     settings = SearchSettings(lanes=lanes)
     found = search(stats, time_limit=60.0, n_jobs=lanes, settings=settings)
     assert found.outcome is Outcome.INTERRUPTED
-    assert found.score <= score(stats, LatentGraph(np.zeros((8, 8), bool)))
+    assert found.score <= score(stats, LatentGraph(np.zeros((8, 8), bool)), penalty="dimension")
 
 
 def test_a_wrong_score_is_an_error(monkeypatch):
@@ -282,7 +302,8 @@ def test_near_optimal_graphs_are_distinct_and_sorted():
     confounded = near.confounding_frequencies()
     np.testing.assert_allclose(confounded, confounded.T)
     for graph, value in zip(near.graphs, near.scores, strict=True):
-        assert score(stats, graph) <= value + 0.1  # the search fits only what it changed
+        # The search fits only what it changed.
+        assert score(stats, graph, penalty="dimension") <= value + 0.1
 
 
 def test_progress_is_told():

@@ -16,6 +16,8 @@ from loopscm.cli.meter import Bar
 from loopscm.errors import GraphError, LoopscmError, OptionError
 from loopscm.fitting import Fit, fit, score
 from loopscm.graph import LatentGraph
+from loopscm.learning import LearnStatus, learn
+from loopscm.learning.registry import usual_penalty
 from loopscm.likelihood.penalty import Penalty
 from loopscm.scm import LinearSCM
 from loopscm.stats import GaussianStats
@@ -41,9 +43,12 @@ def fit_or_learn(
         typer.Option(metavar="<name>", help="How to learn: search, paper, bernoulli, or concrete."),
     ] = "search",
     penalty: Annotated[
-        Penalty,
-        typer.Option(metavar="<name>", help="What a graph costs: structural or dimension."),
-    ] = "structural",
+        Penalty | None,
+        typer.Option(
+            metavar="<name>",
+            help="What a graph costs, structural or dimension; by default what the method minimises.",
+        ),
+    ] = None,
     max_latents: Annotated[int | None, typer.Option(min=0, help="Most latents to learn.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of all random numbers.")] = 0,
     time_limit: Annotated[float | None, typer.Option(help="Seconds to learn at most.")] = None,
@@ -61,6 +66,7 @@ def fit_or_learn(
         if graph is not None:
             _refuse_idle(method, max_latents, time_limit)
         stats = read_stats(data, center=center)
+        penalty = usual_penalty(method) if penalty is None else penalty
         if graph is None:
             result = _learned(stats, method, penalty, max_latents, seed, time_limit, jobs)
         else:
@@ -98,8 +104,6 @@ def _learned(
     time_limit: float | None,
     jobs: int,
 ) -> Fit:
-    from loopscm.learning import LearnStatus, learn
-
     with Bar() as progress:
         found = learn(
             stats, method=method, penalty=penalty, max_latents=max_latents, seed=seed,

@@ -11,7 +11,7 @@ from loopscm.gates.parameters import GateParameters
 from loopscm.gates.problem import Problem
 from loopscm.gates.settings import GateSettings
 from loopscm.graph import LatentGraph
-from loopscm.likelihood.penalty import Penalty, penalty_cost, penalty_weight
+from loopscm.likelihood.penalty import Penalty, penalty_cost, price
 from loopscm.scm import LinearSCM
 from loopscm.stats import GaussianStats
 
@@ -67,5 +67,5 @@ def refitted(
 def rescored(stats: GaussianStats, candidate: Candidate, penalty: Penalty) -> Candidate:
     """The same candidate, its score under a penalty."""
     zero = stats.independent if stats.is_singular else stats.saturated
-    cost = penalty_weight(stats.n) * penalty_cost(candidate.graph, penalty)
+    cost = price(penalty, stats.n, stats.p) * penalty_cost(candidate.graph, penalty)
     return replace(candidate, score=candidate.fit.nll - stats.n * zero + cost)

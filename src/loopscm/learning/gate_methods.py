@@ -67,6 +67,7 @@ def _learned(request: Request, method: str, slots: int) -> LearnResult:
         trace=found.state.trace.arrays(),
         settings=settings,
         method=method,
+        penalty=request.penalty,
         fit_status=best.fit.status,
         state=found.state,
     )

@@ -10,7 +10,7 @@ import numpy as np
 from loopscm._checks import as_choice, as_generator, as_integer, as_real
 from loopscm._progress import Progress
 from loopscm.errors import DataError, OptionError
-from loopscm.learning.registry import method_named
+from loopscm.learning.registry import method_named, usual_penalty
 from loopscm.learning.request import Request
 from loopscm.learning.result import LearnResult
 from loopscm.likelihood.penalty import Penalty
@@ -21,7 +21,7 @@ def learn(
     stats: GaussianStats,
     *,
     method: str = "search",
-    penalty: Penalty = "structural",
+    penalty: Penalty | None = None,
     max_latents: int | None = None,
     seed: int | np.random.Generator = 0,
     time_limit: float | None = None,
@@ -38,8 +38,10 @@ def learn(
     method : "search", the default, is a discrete local search restarted by kicks. "paper" is the
         published procedure with the published settings: "bernoulli" when `max_latents` is 0 and
         "concrete" otherwise; these two take other `settings` as well.
-    penalty : "structural" or "dimension". The gate methods search with the structural one,
-        whose expectation is closed, and use this one to compare and report candidates.
+    penalty : "structural", the paper's, or "dimension", with EBIC's λ. None: "dimension" for
+        "search", because it recovers graphs better, and "structural" for the gate methods. These
+        search with the structural one in any case, whose expectation is closed, and use this
+        one to compare and report candidates.
     max_latents : upper bound on latents. None lets the method choose: half the variables plus
         two for "search", the published 2⌊p·ratio + ½⌋ + 1 with ratio 0.2 for the gate methods.
     seed : of all random numbers; the same seed gives the same result for any `n_jobs`.
@@ -57,6 +59,8 @@ def learn(
             "GaussianStats.from_data or from_covariance."
         )
     chosen = method_named(method)
+    if penalty is None:
+        penalty = usual_penalty(method)
     as_choice(penalty, "penalty", get_args(Penalty))
     if max_latents is not None:
         max_latents = as_integer(max_latents, "max_latents", minimum=0)

@@ -8,6 +8,7 @@ from importlib import import_module
 from loopscm._checks import as_choice
 from loopscm.learning.request import Request
 from loopscm.learning.result import LearnResult
+from loopscm.likelihood.penalty import Penalty
 
 Method = Callable[[Request], LearnResult]
 
@@ -17,11 +18,17 @@ _HOMES = {
     "bernoulli": ("loopscm.learning.gate_methods", "bernoulli"),
     "concrete": ("loopscm.learning.gate_methods", "concrete"),
 }
+_PENALTIES: dict[str, Penalty] = {"search": "dimension"}  # of the others, the paper's
 
 
 def method_names() -> tuple[str, ...]:
     """All methods that `learn` knows."""
     return tuple(_HOMES)
+
+
+def usual_penalty(method: str) -> Penalty:
+    """The penalty that a method minimises unless told otherwise."""
+    return _PENALTIES.get(method, "structural")
 
 
 def method_named(name: str) -> Method:

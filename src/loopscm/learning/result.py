@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from loopscm.fitting import Status
 from loopscm.graph import LatentGraph
+from loopscm.likelihood.penalty import Penalty
 from loopscm.scm import LinearSCM
 
 if TYPE_CHECKING:
@@ -34,9 +35,9 @@ class LearnStatus(Enum):
 class LearnResult:
     """A learned graph with its fitted parameters.
 
-    `score` is n·D(S‖Σ̂) + λ_n·cost, zero-based: lower is better. `nll` is n·f, without the
-    constant ½ n p log 2π. `fit_status` tells how the final fit of the graph ended. `trace`
-    holds what the method recorded, by name. `state` continues the search where the method
+    `score` is n·D(S‖Σ̂) + λ·cost under `penalty`, zero-based: lower is better. `nll` is n·f,
+    without the constant ½ n p log 2π. `fit_status` tells how the final fit of the graph ended.
+    `trace` holds what the method recorded, by name. `state` continues the search where the method
     supports it, else None. `near` holds the near-optimal graphs where the method keeps them: what
     they agree on is what the data say.
     """
@@ -50,6 +51,7 @@ class LearnResult:
     trace: Mapping[str, NDArray[np.float64]]
     settings: Any
     method: str
+    penalty: Penalty
     fit_status: Status
     state: Any = None
     near: NearOptimal | None = None

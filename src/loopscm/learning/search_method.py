@@ -39,6 +39,7 @@ def discrete(request: Request) -> LearnResult:
         trace=found.trace,
         settings=settings,
         method="search",
+        penalty=request.penalty,
         fit_status=found.fit.status,
         near=found.near,
     )

@@ -32,7 +32,7 @@ MISMATCH = 1e-6  # of the score, between the search and its re-evaluation
 def search(
     stats: GaussianStats,
     *,
-    penalty: Penalty = "structural",
+    penalty: Penalty = "dimension",
     max_latents: int | None = None,
     seed: int | np.random.Generator = 0,
     time_limit: float | None = None,
@@ -82,7 +82,7 @@ class _Run:
         p = stats.p
         self.stats, self.settings, self.began = stats, settings, began
         self.penalty: Penalty = penalty
-        self.weight = settings.weight_for(stats)
+        self.weight = settings.weight_for(stats, penalty)
         allowed, required = settings.knowledge.masks(stats.names)
         self.problem = Problem(
             S=np.array(stats.correlation),

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import get_args
 
 import numpy as np
 
 from loopscm._checks import as_choice, as_integer, as_real
 from loopscm.errors import OptionError
 from loopscm.graph import LatentGraph
-from loopscm.likelihood.penalty import penalty_weight
+from loopscm.likelihood.penalty import Penalty, Weight, price
 from loopscm.search.engine import Control
 from loopscm.search.kicks import KINDS
 from loopscm.search.knowledge import Knowledge
 from loopscm.stats import GaussianStats
-
-Weight = Literal["paper", "bic", "ebic"]
 
 KICKS_PER_NODE, LEAST_KICKS = 200, 2000  # without any budget
 LARGE = 128  # variables: larger graphs are searched at two places at a time, loops bounded
@@ -35,7 +33,8 @@ class SearchSettings:
     start : graph to start from; without edges by default.
     knowledge : required and forbidden edges.
     weight : λ, the price of one unit of cost: "paper" is ½ log n, "bic" the same by another
-        name, "ebic" ½ log n + log p (extended BIC with γ = ½), or a number.
+        name, "ebic" ½ log n + log p (extended BIC with γ = ½), or a number. None: "ebic" for the
+        dimension penalty, "paper" for the structural one.
     keep : size of the near-optimal set.
     lanes : places searched side by side, each on a core of its own if `n_jobs` allows; their
         gains are merged after every round. None: one, or two above 128 variables. The answer
@@ -60,7 +59,7 @@ class SearchSettings:
     target: float | None = None
     start: LatentGraph | None = None
     knowledge: Knowledge = field(default_factory=Knowledge)
-    weight: Weight | float = "paper"
+    weight: Weight | float | None = None
     keep: int = 50
     lanes: int | None = None
     first_patience: int = 40
@@ -81,7 +80,7 @@ class SearchSettings:
             as_integer(self.kicks, "kicks", minimum=0)
         if isinstance(self.weight, str):
             as_choice(self.weight, "a weight that is no number", get_args(Weight))
-        else:
+        elif self.weight is not None:
             as_real(self.weight, "weight", minimum=0.0)
         if self.target is not None:
             as_real(self.target, "target")
@@ -105,12 +104,9 @@ class SearchSettings:
                 f"without must leave one of the kicks 0 to {KINDS - 1}, got {self.without!r}."
             )
 
-    def weight_for(self, stats: GaussianStats) -> float:
+    def weight_for(self, stats: GaussianStats, penalty: Penalty) -> float:
         """λ as a number."""
-        if not isinstance(self.weight, str):
-            return float(self.weight)
-        extra = float(np.log(stats.p)) if self.weight == "ebic" else 0.0
-        return penalty_weight(stats.n) + extra
+        return price(penalty, stats.n, stats.p, self.weight)
 
     def lanes_for(self, p: int) -> int:
         """The number of lanes."""
