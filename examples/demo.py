@@ -109,17 +109,18 @@ def main() -> None:
     found = fit(stats, learned.graph, start=learned.scm)
     reference = data.references["cdt-18"]
     known = fit(stats, reference.graph)
+    own, other = (score(stats, m.scm.graph, penalty=learned.penalty) for m in (found, known))
 
     figures = picture(
         found.scm.graph,
         "Learned",
         f"{found.scm.graph.n_edges} edges, {found.scm.graph.n_latent} latents; "
-        f"score {score(stats, found.scm.graph):.1f} (lower is better)",
+        f"score {own:.1f} (lower is better)",
     ) + picture(
         known.scm.graph,
         "Reference cdt-18",
         f"{known.scm.graph.n_edges} edges with a loop plc → pip2 → pip3 → plc; "
-        f"score {score(stats, known.scm.graph):.1f}. Source: {html.escape(reference.source)}",
+        f"score {other:.1f}. Source: {html.escape(reference.source)}",
     )
     page = PAGE.format(
         n=stats.n, p=stats.p, figures=figures, rows=equations(found),
@@ -129,7 +130,7 @@ def main() -> None:
     path = folder / "sachs.html"
     path.write_text(page, encoding="utf8")
     print(found.scm.graph)
-    print(f"score {score(stats, found.scm.graph):.1f}, learned in {learned.seconds:.1f} s")
+    print(f"score {own:.1f}, learned in {learned.seconds:.1f} s")
     print(f"\nOpen this page in a browser: {path.resolve()}")
 
 
