@@ -46,7 +46,7 @@ def fit_or_learn(
         Penalty | None,
         typer.Option(
             metavar="<name>",
-            help="What a graph costs, structural or dimension; by default what the method minimises.",
+            help="What a graph costs: structural or dimension. By default what the method uses.",
         ),
     ] = None,
     max_latents: Annotated[int | None, typer.Option(min=0, help="Most latents to learn.")] = None,
