@@ -155,22 +155,29 @@ def errors(rows: list[dict[str, Any]]) -> dict[str, np.ndarray]:
 
 
 def table(rows: list[dict[str, Any]], names: list[str], by: str) -> None:
-    """Median and mean errors of each criterion, by a column; worlds judged under all of them."""
+    """Median and mean errors of each criterion, by a column; worlds judged under all of them.
+
+    "above the best" is the mean difference to the criterion of the smallest mean, world by world.
+    """
     criteria = [tuple(name.split(":")) for name in names]
     rows = [row for row in rows if (row["penalty"], row["multiple"]) in criteria]
     for p in sorted({int(row["p"]) for row in rows}):
         here = complete([row for row in rows if int(row["p"]) == p], len(criteria))
+        if not here:
+            continue
         values = sorted({float(row[by]) for row in here})
         cells = [f"{by} = {value:g}" for value in values] + ["all"]
+        own = {c: [r for r in here if (r["penalty"], r["multiple"]) == c] for c in criteria}
         for kind in ("optimum", "found"):
             print(f"\np = {p}, error of the {kind}: median, mean")
-            print(f"| criterion | {' | '.join(cells)} | at or below truth |")
-            print("|" + "---|" * (len(cells) + 2))
-            for penalty, multiple in criteria:
-                own = [r for r in here if (r["penalty"], r["multiple"]) == (penalty, multiple)]
-                groups = [[r for r in own if float(r[by]) == value] for value in values]
-                texts = [summary(errors(group)[kind]) for group in [*groups, own]]
-                hit = errors(own)["hit"]
+            print(f"| criterion | {' | '.join(cells)} | above the best | at or below truth |")
+            print("|" + "---|" * (len(cells) + 3))
+            best = min((errors(group)[kind] for group in own.values()), key=np.mean)
+            for (penalty, multiple), group in own.items():
+                parts = [[r for r in group if float(r[by]) == value] for value in values]
+                texts = [summary(errors(part)[kind]) for part in [*parts, group]]
+                texts.append(excess(errors(group)[kind] - best))
+                hit = errors(group)["hit"]
                 print(f"| {penalty}, {multiple} | {' | '.join(texts)} | {hit.mean():.0%} |")
         print(f"({len(here) // len(criteria)} worlds)")
 
@@ -184,7 +191,14 @@ def complete(rows: list[dict[str, Any]], count: int) -> list[dict[str, Any]]:
 
 
 def summary(values: np.ndarray) -> str:
+    """Median and mean."""
     return f"{np.median(values):.3f}, {values.mean():.2f}"
+
+
+def excess(differences: np.ndarray) -> str:
+    """Mean difference over the same worlds, with its standard error."""
+    error = differences.std(ddof=1) / np.sqrt(len(differences)) if len(differences) > 1 else np.nan
+    return f"{differences.mean():.2f} ± {error:.2f}"
 
 
 def main() -> None:
