@@ -141,7 +141,7 @@ def read(path: Path) -> list[dict[str, Any]]:
 
 
 def errors(rows: list[dict[str, Any]]) -> dict[str, np.ndarray]:
-    """Errors of the polished truth, the found graph, and the lower-scoring one, and hits."""
+    """Errors of the polished truth, the found graph, and the lower-scoring one; comparisons."""
     columns = {key: np.array([float(row[key]) for row in rows]) for key in FIELDS[9:16]}
     truth = columns["truth_forward"] + columns["truth_reverse"]
     found = columns["found_forward"] + columns["found_reverse"]
@@ -150,6 +150,7 @@ def errors(rows: list[dict[str, Any]]) -> dict[str, np.ndarray]:
         "truth": truth,
         "found": found,
         "optimum": np.where(lower, found, truth),
+        "lower": lower,
         "hit": columns["found"] <= columns["truth"] + ACCURACY,
     }
 
@@ -179,7 +180,28 @@ def table(rows: list[dict[str, Any]], names: list[str], by: str) -> None:
                 texts.append(excess(errors(group)[kind] - best))
                 hit = errors(group)["hit"]
                 print(f"| {penalty}, {multiple} | {' | '.join(texts)} | {hit.mean():.0%} |")
+        blame(p, own, by, values)
         print(f"({len(here) // len(criteria)} worlds)")
+
+
+def blame(p: int, own: dict[Any, list[dict[str, Any]]], by: str, values: list[float]) -> None:
+    """The mean error of the found graph in two parts: those below truth, and those above."""
+    cells = [f"{by} = {value:g}" for value in values]
+    print(f"\np = {p}, mean error from graphs scoring below + above truth (worlds)")
+    print(f"| criterion | {' | '.join(cells)} |\n|" + "---|" * (len(cells) + 1))
+    for (penalty, multiple), group in own.items():
+        texts = [parts([r for r in group if float(r[by]) == value]) for value in values]
+        print(f"| {penalty}, {multiple} | {' | '.join(texts)} |")
+
+
+def parts(rows: list[dict[str, Any]]) -> str:
+    """What graphs below and above truth contribute to the mean error, and their numbers."""
+    values = errors(rows)
+    texts, counts = [], []
+    for where in (values["lower"], ~values["hit"]):
+        texts.append(f"{values['found'][where].sum() / len(rows):.2f}")
+        counts.append(str(where.sum()))
+    return f"{' + '.join(texts)} ({', '.join(counts)})"
 
 
 def complete(rows: list[dict[str, Any]], count: int) -> list[dict[str, Any]]:
