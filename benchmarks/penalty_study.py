@@ -185,13 +185,16 @@ def table(rows: list[dict[str, Any]], names: list[str], by: str) -> None:
 
 
 def blame(p: int, own: dict[Any, list[dict[str, Any]]], by: str, values: list[float]) -> None:
-    """The mean error of the found graph in two parts: those below truth, and those above."""
+    """The mean error of the found graph in two parts, below truth and above; and its latents."""
     cells = [f"{by} = {value:g}" for value in values]
     print(f"\np = {p}, mean error from graphs scoring below + above truth (worlds)")
-    print(f"| criterion | {' | '.join(cells)} |\n|" + "---|" * (len(cells) + 1))
+    print(f"| criterion | {' | '.join(cells)} | latents (true) |\n|" + "---|" * (len(cells) + 2))
     for (penalty, multiple), group in own.items():
         texts = [parts([r for r in group if float(r[by]) == value]) for value in values]
-        print(f"| {penalty}, {multiple} | {' | '.join(texts)} |")
+        found, true = (
+            np.mean([float(r[key]) for r in group]) for key in ("found_latents", "latents")
+        )
+        print(f"| {penalty}, {multiple} | {' | '.join(texts)} | {found:.1f} ({true:.1f}) |")
 
 
 def parts(rows: list[dict[str, Any]]) -> str:
