@@ -33,6 +33,7 @@ _COSTS: dict[str, Callable[[LatentGraph], int]] = {
     "structural": structural_cost,
     "dimension": dimension_cost,
 }
+# The paper's own, and what recovers graphs best (BENCHMARKS.md, "Which penalty").
 _PRICES: dict[str, Weight] = {"structural": "paper", "dimension": "ebic"}
 _NAMED = get_args(Weight)
 
