@@ -1,12 +1,11 @@
 """What each ingredient of the discrete search contributes.
 
-    python benchmarks/search_ablation.py [--seeds 8] [--penalty structural] [--limit 5]
-        [--only "no heat" ...]
+    python benchmarks/search_ablation.py [--seeds 8] [--first-seed 0] [--penalty structural]
+        [--sizes 16 32] [--ratios 0.1 0.2 0.3] [--limit 5] [--only "no heat" ...]
 
-Worlds of p = 16 and 32, degree 4, 10 to 30 % latents. Every variant searches the same worlds until
-it reaches the polished generating graph (see `search_quality.py`) or the limit, in processor
-seconds of one thread; a run that misses counts with the limit. "gap" is the mean distance from
-that graph's score in λ, zero if reached.
+Worlds of degree 4. Every variant searches the same worlds until it reaches the polished generating
+graph (see `search_quality.py`) or the limit, in processor seconds of one thread; a run that misses
+counts with the limit. "gap" is the mean distance from that graph's score in λ, zero if reached.
 """
 
 from __future__ import annotations
@@ -28,7 +27,8 @@ CONFOUNDING = (kicks.CLEAR_CONFOUND, kicks.HALF_CONFOUND, kicks.REBUILD_CONFOUND
 VARIANTS: dict[str, dict] = {
     "as it is": {},
     "no heat": {"heat": 0.0},
-    "more heat": {"heat": 1.5},
+    "heat 1/4": {"heat": 0.25},
+    "heat 1": {"heat": 1.0},
     "rounds of 60": {"round_length": 60},
     "no fits with company": {"company": 1},
     "larger company": {"company": 10},
@@ -63,11 +63,15 @@ def run(settings: dict, cell: tuple, penalty: Penalty, limit: float) -> tuple[bo
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=8)
+    parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--penalty", default="structural")
+    parser.add_argument("--sizes", type=int, nargs="+", default=[16, 32])
+    parser.add_argument("--ratios", type=float, nargs="+", default=[0.1, 0.2, 0.3])
     parser.add_argument("--limit", type=float, default=5.0)
     parser.add_argument("--only", nargs="+", default=list(VARIANTS), choices=VARIANTS)
     options = parser.parse_args()
-    cells = [(p, 4, r, k) for p in (16, 32) for r in (0.1, 0.2, 0.3) for k in range(options.seeds)]
+    seeds = range(options.first_seed, options.first_seed + options.seeds)
+    cells = [(p, 4, r, k) for p in options.sizes for r in options.ratios for k in seeds]
     run({}, (4, 2, 0.25, 0), "structural", 0.1)
     print(f"variant                    reached of {len(cells)}  mean seconds  mean gap [λ]")
     clock = mock.Mock(perf_counter=time.process_time)

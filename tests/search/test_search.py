@@ -12,6 +12,7 @@ from loopscm.errors import DataError, GraphError, OptionError
 from loopscm.likelihood.penalty import price
 from loopscm.search import driver, lane
 from loopscm.search.driver import search
+from loopscm.search.kicks import KINDS
 from loopscm.search.knowledge import Knowledge
 from loopscm.search.result import Outcome
 from loopscm.search.settings import SearchSettings
@@ -340,7 +341,7 @@ def test_progress_is_told():
         {"lanes": 0},
         {"largest_loop": 0},
         {"without": (99,)},
-        {"without": tuple(range(15))},
+        {"without": tuple(range(KINDS))},
     ],
 )
 def test_bad_settings_are_refused(options):
