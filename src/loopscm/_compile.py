@@ -8,10 +8,11 @@ from typing import Any
 
 from numba import njit
 
+# Sums are not reordered: how a compiler would do it depends on the machine and on what is
+# compiled together, and with it the walk of a search.
 _OPTIONS: dict[str, Any] = {
     "cache": True,
     "error_model": "numpy",  # division by zero gives inf
-    "fastmath": {"contract", "reassoc", "nsz"},  # sums may be fused and reordered
 }
 _NO_WRAPPERS: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
