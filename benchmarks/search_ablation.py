@@ -27,8 +27,8 @@ CONFOUNDING = (kicks.CLEAR_CONFOUND, kicks.HALF_CONFOUND, kicks.REBUILD_CONFOUND
 VARIANTS: dict[str, dict] = {
     "as it is": {},
     "no heat": {"heat": 0.0},
-    "heat 1/4": {"heat": 0.25},
-    "heat 1": {"heat": 1.0},
+    "half the heat": {"heat": 1.0},
+    "twice the heat": {"heat": 4.0},
     "rounds of 60": {"round_length": 60},
     "no fits with company": {"company": 1},
     "larger company": {"company": 10},

@@ -64,7 +64,7 @@ def run(
     }
     polished = SearchSettings(start=graph, kicks=0, weight=weight)
     truth = search(stats, settings=polished, **options)
-    settings = SearchSettings(target=truth.trace["score"][-1] + ACCURACY, weight=weight)
+    settings = SearchSettings(target=truth.score + ACCURACY, weight=weight)
     found = search(stats, seed=seed, time_limit=limit, n_jobs=jobs, settings=settings, **options)
     gap = (found.score - truth.score) / price(penalty, stats.n, stats.p, weight)
     hit = found.outcome is Outcome.TARGET or found.score <= truth.score + ACCURACY

@@ -42,7 +42,7 @@ class SearchSettings:
     first_patience, patience : failed trials in a row that end the first local search, and
         those after kicks.
     hope : moves predicted to raise the score by more than this many λ are not tried.
-    heat : mean rise of the score, in λ, at which a kick is still accepted.
+    heat : mean rise of the score at which a kick is still accepted.
     round_length : kicks of a round, which begins at the best graph so far.
     region : variables from which the kicks of a round start.
     largest_set : most variables of a kick.
@@ -65,7 +65,7 @@ class SearchSettings:
     first_patience: int = 40
     patience: int = 8
     hope: float = 0.3
-    heat: float = 0.5
+    heat: float = 2.0
     round_length: int = 480
     region: int = 16
     largest_set: int = 6
@@ -124,7 +124,7 @@ class SearchSettings:
             first_patience=self.first_patience,
             patience=self.patience,
             hope=self.hope * weight,
-            heat=self.heat * weight,
+            heat=self.heat,
             round_length=self.round_length,
             region=self.region,
             largest_set=self.largest_set,
