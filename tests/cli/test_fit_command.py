@@ -112,6 +112,8 @@ def test_headers_are_read_without_the_byte_order_mark_and_blanks(tmp_path):
         (["--graph", "number.json"], "number.json: not a graph; expected"),
         (["--graph", "broken.graphml"], "broken.graphml: not GraphML"),
         (["--graph", "graph.tsv", "--time-limit", "1"], "--time-limit has no meaning with --graph"),
+        (["--graph", "graph.tsv", "--seed", "3"], "--seed has no meaning with --graph"),
+        (["--graph", "graph.tsv", "--jobs", "2"], "--jobs has no meaning with --graph"),
         (["--output", "found.graphml"], "choose a name that ends in .tsv or .txt or .json"),
         (["--output", "folder.tsv"], "folder.tsv, which is a folder; give the name of a file"),
         (["--time-limit", "-1"], "time_limit must be a finite number >= 0"),

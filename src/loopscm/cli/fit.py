@@ -64,7 +64,7 @@ def fit_or_learn(
         if output is not None:
             check_writable(output, (".tsv", ".txt", ".json"))
         if graph is not None:
-            _refuse_idle(method, max_latents, time_limit)
+            _refuse_idle(method, max_latents, seed, time_limit, jobs)
         stats = read_stats(data, center=center)
         penalty = usual_penalty(method) if penalty is None else penalty
         if graph is None:
@@ -80,12 +80,16 @@ def fit_or_learn(
     _print(result, value, penalty, output)
 
 
-def _refuse_idle(method: str, max_latents: int | None, time_limit: float | None) -> None:
+def _refuse_idle(
+    method: str, max_latents: int | None, seed: int, time_limit: float | None, jobs: int
+) -> None:
     """Refuse options of learning, which would do nothing for a given graph."""
     given = {
         "--method": method != "search",
         "--max-latents": max_latents is not None,
+        "--seed": seed != 0,
         "--time-limit": time_limit is not None,
+        "--jobs": jobs != 1,
     }
     idle = [option for option, is_given in given.items() if is_given]
     if idle:
