@@ -94,16 +94,23 @@ def advance(
         if score < np.inf:
             remember(pool, work.state, score)
         if score < limit:
-            scores[CURRENT] = score
-            gain = np.inf if limit == np.inf else scores[BEST] - score
-            if gain > 1e-6:
-                scores[BEST] = score
-                settle = gain > SMALLEST_GAIN and order != COPY and _mark_changed(problem, work)
-                take_over(work.best, work.state, work.best)
-                clear_marks(work.best)
+            settle = _accept(work, scores, score, limit) and order != COPY
+            settle = settle and _mark_changed(problem, work)
             _set_base(work)
         else:
             back = _undo(work, work.base)
+
+
+@merged
+def _accept(work: Work, scores: np.ndarray, score: float, limit: float) -> bool:
+    """Take the current graph's score over, and the graph as the best if it is; whether by far."""
+    scores[CURRENT] = score
+    gain = np.inf if limit == np.inf else scores[BEST] - score
+    if gain > 1e-6:
+        scores[BEST] = score
+        take_over(work.best, work.state, work.best)
+        clear_marks(work.best)
+    return gain > SMALLEST_GAIN
 
 
 @kernel
